@@ -1,8 +1,10 @@
 // The settings panel: model, system prompt, preset, every sampling field with its range, limits, and the
 // settings of this browser.
 import {fill, h, iconButton} from './dom.js';
-import {DEFAULTS, effective, readTools, readVariables} from './settings_model.js';
+import {ApiError, postJson} from './api.js';
+import {DEFAULTS, effective, readSchema, readTools, readVariables} from './settings_model.js';
 
+const TYPING_MS = 300;          // without a key before what was typed is checked
 const SLIDER_SPAN = 1000;       // wider ranges get only a number field, no slider
 const NAMES = {temp: 'Temperature', top_k: 'Top-k', top_p: 'Top-p', min_p: 'Min-p', min_keep: 'Keep at least', repeat_penalty: 'Repeat penalty',
   frequency_penalty: 'Frequency penalty', presence_penalty: 'Presence penalty', penalty_last_n: 'Penalties look back'};
@@ -55,7 +57,7 @@ export class SettingsForm {
         h('details', h('summary', 'More samplers'), props.sampling.filter(f => !(f.name in NAMES)).map(f => this.sampling(f)))),
       this.text('seed', 'Seed', 'empty: another each time', /^\d{0,15}$/, 'a whole number of at most 15 digits'),
       this.text('max_tokens', 'Most tokens', 'empty: to the end of the context', /^(?:[1-9]\d{0,8})?$/, 'a whole number from 1'),
-      this.stops(), this.isColumn ? null : this.more());
+      this.stops(), this.isColumn ? null : this.schema(), this.isColumn ? null : this.more());
   }
 
   modelWords() {
@@ -126,6 +128,35 @@ export class SettingsForm {
       else this.change({[name]: area.value});
     });
     return labelled(label, area, help);
+  }
+
+  // What is wrong about a schema; '' where nothing is. What can be enforced only the server knows.
+  async schemaWrong(text) {
+    try {
+      const schema = readSchema(text);
+      if (schema !== null) await postJson('v1/runnel/grammar', {json_schema: schema, ...(this.settings.model ? {model: this.settings.model} : {})});
+      return '';
+    } catch (e) {
+      return e instanceof ApiError && e.param !== 'json_schema' ? '' : e.message;       // else the answer will say it
+    }
+  }
+
+  schema() {
+    const area = h('textarea', {name: 'schema', rows: '4', value: this.settings.schema, spellcheck: 'false'}), said = h('small.error', {role: 'status'});
+    let timer = 0, round = 0;
+    const look = async () => {
+      clearTimeout(timer);
+      const text = area.value, mine = ++round, wrong = await this.schemaWrong(text);
+      if (mine !== round) return;
+      area.setCustomValidity(wrong);
+      said.textContent = wrong;
+      if (!wrong) this.change({schema: text});
+    };
+    area.addEventListener('input', () => { clearTimeout(timer); timer = setTimeout(look, TYPING_MS); });
+    area.addEventListener('change', look);
+    const field = labelled('JSON Schema', area, 'answers are JSON that it allows; not together with tools');
+    field.append(said);
+    return field;
   }
 
   stops() {

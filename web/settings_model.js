@@ -1,6 +1,6 @@
 // A conversation's settings and their conversion to a request.
 
-export const DEFAULTS = {model: '', system: '', preset: '', values: {}, seed: '', stop: [], max_tokens: '', truncate: 'old', tools: '', variables: '',
+export const DEFAULTS = {model: '', system: '', preset: '', values: {}, seed: '', stop: [], max_tokens: '', truncate: 'old', tools: '', variables: '', schema: '',
   alternatives: 5};
 
 // Completes settings, also those from a file or an older version of the page: values of a wrong type are ignored.
@@ -28,6 +28,8 @@ function parseJson(text, what, kind, isRight) {
 export const readTools = text => parseJson(text, 'Tools', 'an array', Array.isArray);
 export const readVariables = text => parseJson(text, 'Template variables', 'an object', v => v && typeof v === 'object' && !Array.isArray(v));
 
+export const readSchema = text => parseJson(text, 'Schema', 'an object, true or false', v => typeof v === 'boolean' || (v && typeof v === 'object' && !Array.isArray(v)));
+
 export function requestOf(settings) {
   const body = {...settings.values};
   if (settings.model) body.model = settings.model;
@@ -36,8 +38,9 @@ export function requestOf(settings) {
   if (settings.stop.length) body.stop = settings.stop;
   if (settings.max_tokens !== '') body.max_tokens = Number(settings.max_tokens);
   if (settings.truncate !== 'none') body.truncate = settings.truncate;
-  const tools = readTools(settings.tools), variables = readVariables(settings.variables);
+  const tools = readTools(settings.tools), variables = readVariables(settings.variables), schema = readSchema(settings.schema);
   if (tools) body.tools = tools;
+  if (schema !== null) body.json_schema = schema;
   if (variables) body.chat_template_kwargs = variables;
   if (settings.alternatives >= 0) Object.assign(body, {logprobs: settings.alternatives, with_pieces: true});
   return {...body, token_times: true};

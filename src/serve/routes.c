@@ -3,6 +3,7 @@
 #include "serve/anthropic/messages.h"
 #include "serve/http/http.h"
 #include "serve/jobs/job_http.h"
+#include "serve/native/form_check.h"
 #include "serve/native/llama_completion.h"
 #include "serve/native/lora_adapters.h"
 #include "serve/native/native_generate.h"
@@ -133,6 +134,9 @@ const http_route http_routes[] = {
     {"POST", "/v1/runnel/generate", route_generate, .has_body = true, .streams = true, .summary = "Generate",
      .needs = "prompt|ids|messages", .example = ONCE("prompt", ",'max_tokens':8"),
      .answer = "id:string created:integer model:string choices:array"},
+    {"POST", "/v1/runnel/grammar", route_grammar, .has_body = true, .summary = "Check the form of an answer",
+     .needs = "json_schema|json_mode|regex|choices", .example = "{'json_schema':{'type':'object'}}",
+     .answer = "object:string bytes:integer"},
     {"GET", "/v1/stream", route_socket, .summary = "A WebSocket of many streams", .answer = "websocket"},
     {"DELETE", "/v1/runnel/sessions/", route_session_delete, .summary = "Forget a session", .below = "{session}",
      .answer = ""},

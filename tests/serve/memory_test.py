@@ -45,6 +45,7 @@ REQUESTS = {
     'a resumable stream': ('POST', GENERATE, {'messages': STORY, 'stream': True, 'resumable': True, **SHORT}),
     'an answer by a schema': ('POST', GENERATE, {
         'prompt': TIME, 'json_schema': {'type': 'object', 'properties': {'at': {'enum': ['sky', 'sea']}}, 'required': ['at']}, 'max_tokens': 30, 'seed': 1}),
+    'a form that is checked': ('POST', '/v1/runnel/grammar', {'choices': ['yes', 'no']}),
     'one of two choices': ('POST', '/v1/completions', {'prompt': TIME, 'guided_choice': ['yes', 'no'], 'n': 2, **SHORT}),
     'a session': ('POST', GENERATE, {'messages': STORY, 'session': 'a', **SHORT}),
     'tokenize': ('POST', '/tokenize', {'content': TIME, 'with_pieces': True}),

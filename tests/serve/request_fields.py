@@ -14,6 +14,7 @@ CHAT, COMPLETIONS, RESPONSES, GENERATE = '/v1/chat/completions', '/v1/completion
 LLAMA, LLAMA_OTHER = '/completion', '/completions'
 MESSAGES_OF_ANTHROPIC, COUNT = '/v1/messages', '/v1/messages/count_tokens'
 OLLAMA_CHAT, OLLAMA_GENERATE, OLLAMA_EMBED, OLLAMA_EMBEDDINGS, OLLAMA_SHOW = '/api/chat', '/api/generate', '/api/embed', '/api/embeddings', '/api/show'
+GRAMMAR = '/v1/runnel/grammar'
 EMBEDDINGS, RERANK, TOKENIZE, DETOKENIZE, TEMPLATE = '/v1/embeddings', '/v1/rerank', '/tokenize', '/detokenize', '/apply-template'
 
 LONG = 'Once upon a time there was a dog. ' * 12
@@ -226,6 +227,9 @@ ROUTES = {
         'input_extra': Field(([], [{'text': 'a'}], [{'filename': 'f', 'text': EMOJI}]), (5, {}, [5], [{}], [{'text': 5}], [{'text': ''}] * 65)),
         'prompt': Field(('', 'a'), ([5], ['a', 'b'], 5, {}))}),
     '/lora-adapters': Route({'adapters': []}, {**COMMON, 'adapters': Field(([],), ('x', 5, {}, True, [5], [{}], [{'id': 0}]))}),
+    GRAMMAR: Route({'regex': 'a'}, {
+        **COMMON, 'regex': REGEX, 'json_space': FORM['json_space'], **{k: FORM[k]._replace(needs={'regex': None}) for k in ('json_schema', 'choices')},
+        'json_mode': Field((True,), SWITCH.bad, {'regex': None})}),
     TOKENIZE: Route({'content': 'The cat'}, {
         **COMMON, 'content': Field(('', LONG, EMOJI), (5, [], {}, True)), 'add_special': SWITCH, 'parse_special': SWITCH, 'with_pieces': SWITCH,
         'prompt': Field(('', 'a'), (5, [], {}, True)), 'add_special_tokens': SWITCH, 'return_token_strs': SWITCH,

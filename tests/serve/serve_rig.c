@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "serve/anthropic/messages.h"
 #include "serve/jobs/job_http.h"
+#include "serve/native/form_check.h"
 #include "serve/native/llama_completion.h"
 #include "serve/native/lora_adapters.h"
 #include "serve/native/native_generate.h"
@@ -339,6 +340,7 @@ const http_route http_routes[] = {
     {"POST", "/detokenize", route_detokenize, .has_body = true},
     {"POST", "/apply-template", route_apply_template, .has_body = true, .summary = "POST"},
     {"POST", "/v1/runnel/generate", route_generate, .has_body = true, .summary = "POST"},
+    {"POST", "/v1/runnel/grammar", route_grammar, .has_body = true},
     {"GET", "/v1/stream", route_socket},
     {"GET", "/rig/nothing", route_nothing},
     {"GET", "/rig/socket", route_echo_socket},

@@ -175,6 +175,24 @@ def what_is_wrong_is_named_with_its_place():
 
 
 @test
+def a_form_is_checked_without_an_answer():
+    path = '/v1/runnel/grammar'
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        for form in ({'json_schema': OBJECT}, {'json_schema': True, 'json_space': 'free'}, {'json_mode': True}, {'regex': 'a+'}, {'choices': ['a']}):
+            answer = good(s, path, **form)
+            equal((answer['object'], answer['bytes'] > 0), ('grammar', True))
+        for body, code, param, part in (({'json_schema': BAD}, 'invalid_value', 'json_schema', '/properties/a/type: '),
+                                        ({'json_schema': KEYWORD}, 'unsupported_parameter', 'json_schema', '/properties/a/uniqueItems: '),
+                                        ({'regex': 'a('}, 'invalid_value', 'regex', '(at character 3)'),
+                                        ({}, 'missing_required_parameter', 'json_schema', 'json_mode'), ({'json_mode': False}, 'missing_required_parameter', 'json_schema', ''),
+                                        ({'regex': 'a', 'model': 'x'}, 'model_not_found', 'model', 'unknown')):
+            answer = post(s, path, **body)
+            error = error_of(answer.json)
+            equal((answer.status // 100, error['code'], error['param']), (4, code, param), body)
+            check(part in error['message'], error)
+
+
+@test
 def several_answers_log_probabilities_and_ids_belong_to_their_texts():
     with Folder() as folder, serving(chat_model(folder)) as s:
         body = {'prompt': ['Once', 'The cat'], 'n': 3, 'max_tokens': 60, 'json_schema': OBJECT, 'logprobs': 2, 'return_token_ids': True, **SAMPLED}

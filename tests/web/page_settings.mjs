@@ -48,6 +48,28 @@ test(async function what_is_set_is_what_is_sent_and_kept_for_the_next_conversati
   });
 });
 
+test(async function a_schema_is_checked_as_one_types_and_the_answer_has_its_form() {
+  await using({settings: {values: {}}}, async page => {
+    const bodies = await pace(page, 0), field = page.locator('#settings textarea[name=schema]'), said = page.locator('#settings .field:has(textarea[name=schema]) .error');
+    const shown = part => page.waitForFunction(p => document.querySelector('#settings .field:has(textarea[name=schema]) .error').textContent.includes(p), part);
+    await settings(page);
+    await field.fill('{"type": "objec"}');
+    await shown('/type: ');
+    assert.equal(await field.evaluate(el => el.validity.customError), true);
+    await field.fill('{"type":');
+    await shown('Schema: not JSON');
+    await field.fill('[]');
+    await shown('Schema: an object, true or false is due');
+    await field.fill('{"enum": ["No"]}');
+    await page.waitForFunction(() => document.querySelector('#settings textarea[name=schema]').validity.valid);
+    assert.equal(await said.textContent(), '');
+    await talk(page, 'N');
+    assert.deepEqual(bodies[0].json_schema, {enum: ['No']});
+    await page.getByRole('button', {name: 'All to default'}).click();
+    assert.equal(await field.inputValue(), '');
+  });
+});
+
 test(async function a_value_outside_its_range_is_marked_and_not_sent() {
   await using({}, async page => {
     const bodies = await pace(page, 0);

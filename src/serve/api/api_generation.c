@@ -334,26 +334,6 @@ static bool make_rules(const api_generation *g, job *j, api_error *e) {
     return token_rules_new(&from, j->server->models[j->model].model, &j->rules, e);
 }
 
-// The grammar of the answer's form. Keys share none where they share no prefixes: how long it takes would tell that another one has
-// asked for this form.
-static bool make_grammar(const api_generation *g, job *j, api_error *e) {
-    const grammar_form *const f = &g->g.form;
-    form_source from;
-    rn_error err = {.code = RN_E_NOMEM};
-    rn_status st = RN_E_NOMEM;
-    if (!f->member) return true;
-    if (form_source_make(f, &from) && !memory_failed())
-        st = grammar_cache_get(api_grammars(j->server->api), j->server->models[j->model].model,
-                               j->server->shares_prefixes ? 0 : j->key, &from.source, &j->grammar, &err);
-    form_source_free(&from);
-    if (st == RN_OK) return true;
-    if (st == RN_E_NOMEM) return api_fail(e, API_OUT_OF_MEMORY, NULL, "%s", api_no_memory.message);
-    const api_code code = st == RN_E_UNSUPPORTED               ? API_UNSUPPORTED_PARAMETER
-                          : st == RN_E_ARG || st == RN_E_LIMIT ? API_INVALID_VALUE
-                                                               : API_INTERNAL_ERROR;
-    return api_fail(e, code, f->member, "%s: %s", f->member, err.text);
-}
-
 bool api_generation_is_long(const api_generation *g, size_t n_answers) {
     enum { FEW_ANSWERS = 4 };
     const bool has_dry =
@@ -388,7 +368,7 @@ bool api_generation_admit(const api_generation *g, api_request *r, job *j) {
     if (!api_keys_is_valid(j->server->keys, j->key)) // since the request's head was read
         return api_fail(e, API_INVALID_KEY, NULL, "key: is not valid any more");
     if (atomic_load(&j->server->is_draining)) return api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
-    if (!take_adapters(g, r, j, e) || !make_rules(g, j, e) || !make_grammar(g, j, e)) return false;
+    if (!take_adapters(g, r, j, e) || !make_rules(g, j, e) || !form_compile(&g->g.form, r, &j->grammar)) return false;
     if (!api_budget_take(r, most_tokens(g, r, j), &j->n_reserved)) return false;
     if (g->session && !session_borrow(api_sessions(a), j->key, j->model, g->session, &j->session, e)) return false;
     return true;

@@ -1,6 +1,8 @@
 // serve/api/form_members.c - see form_members.h.
 #include "serve/api/form_members.h"
 #include "app/json_schema.h"
+#include "app/memory.h"
+#include "serve/api/api.h"
 #include "serve/api/api_generation.h"
 #include <stdio.h>
 #include <string.h>
@@ -172,3 +174,25 @@ const member form_member_rows[FORM_MEMBER_ROWS] = {
     {"guided_choice", MEMBER_EACH, .each = each_guided_choice, .schema = SCHEMA_CHOICES},
     {"guided_json_object", MEMBER_EACH, .each = each_guided_object, .schema = SCHEMA_BOOL},
 };
+
+// ---- compiling ------------------------------------------------------------------------------------------------------
+
+// Keys share no grammar where they share no prefixes: how long it takes would tell that another one has asked for this form.
+bool form_compile(const grammar_form *f, api_request *r, kept_grammar **kept) {
+    struct server *const s = r->server;
+    form_source from;
+    rn_error err = {.code = RN_E_NOMEM};
+    rn_status st = RN_E_NOMEM;
+    *kept = NULL;
+    if (!f->member) return true;
+    if (form_source_make(f, &from) && !memory_failed())
+        st = grammar_cache_get(api_grammars(s->api), s->models[r->model].model, s->shares_prefixes ? 0 : r->key,
+                               &from.source, kept, &err);
+    form_source_free(&from);
+    if (st == RN_OK) return true;
+    if (st == RN_E_NOMEM) return api_fail(&r->error, API_OUT_OF_MEMORY, NULL, "%s", api_no_memory.message);
+    const api_code code = st == RN_E_UNSUPPORTED               ? API_UNSUPPORTED_PARAMETER
+                          : st == RN_E_ARG || st == RN_E_LIMIT ? API_INVALID_VALUE
+                                                               : API_INTERNAL_ERROR;
+    return api_fail(&r->error, code, f->member, "%s: %s", f->member, err.text);
+}

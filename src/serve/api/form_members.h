@@ -4,7 +4,9 @@
 #ifndef RN_SERVE_API_FORM_MEMBERS_H
 #define RN_SERVE_API_FORM_MEMBERS_H
 
+#include "app/grammar_cache.h"
 #include "app/grammar_form.h"
+#include "serve/api/api_request.h"
 
 // response_format, structured_outputs, guided_*: their target is a struct api_generation.
 enum { FORM_MEMBER_ROWS = 6 };
@@ -17,6 +19,9 @@ typedef struct format_names {
 } format_names;
 // Reads such an object. Names, descriptions and `strict` change nothing: what the schema says is always enforced.
 bool form_read_format(grammar_form *f, const format_names *names, const json_item *value, char *why);
+// The grammar of a form for the request's model, from the cache: api_grammars(), to which it is given back. *kept is NULL where the request
+// gives none. False: r->error says why.
+bool form_compile(const grammar_form *f, api_request *r, kept_grammar **kept);
 #define FORMAT_PARTS                                                                                                 \
     "'type':{'enum':['text','json_object','json_schema']},'schema':{'type':['object','boolean','null']}"
 #define FORMAT_SCHEMA "{'type':'object','properties':{" FORMAT_PARTS "},'required':['type']}"
