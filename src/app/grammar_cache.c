@@ -20,12 +20,14 @@ struct kept_grammar {
 
 struct grammar_cache {
     pthread_mutex_t lock;
+    uint64_t most_bytes;
     kept_grammar *first; // the most recently used one first
 };
 
-grammar_cache *grammar_cache_open(void) {
+grammar_cache *grammar_cache_open(int32_t mib) {
     grammar_cache *const c = app_alloc(sizeof *c);
     if (c) pthread_mutex_init(&c->lock, NULL);
+    if (c) c->most_bytes = (uint64_t)mib << 20;
     return c;
 }
 
@@ -85,7 +87,7 @@ static kept_grammar *drop_most(grammar_cache *c) {
     for (kept_grammar **at = &c->first; *at;) {
         kept_grammar *const k = *at;
         const uint64_t n_more = sizeof *k + k->source.n + rn_grammar_memory(k->grammar);
-        if (n < GRAMMAR_CACHE_GRAMMARS && n_bytes + n_more <= (uint64_t)GRAMMAR_CACHE_MIB << 20) {
+        if (n < GRAMMAR_CACHE_GRAMMARS && n_bytes + n_more <= c->most_bytes) {
             n++;
             n_bytes += n_more;
             at = &k->next;

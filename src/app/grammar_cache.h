@@ -13,7 +13,8 @@ typedef struct kept_grammar kept_grammar;
 
 // What is kept while nobody uses it; beyond that the least recently used ones are dropped.
 enum { GRAMMAR_CACHE_GRAMMARS = 64, GRAMMAR_CACHE_MIB = 64 };
-grammar_cache *grammar_cache_open(void); // NULL: out of memory (app/memory.h)
+// mib: what they may take. NULL: out of memory (app/memory.h).
+grammar_cache *grammar_cache_open(int32_t mib);
 void grammar_cache_close(grammar_cache *c);
 
 // A grammar of this source, compiled unless it is there. salt: grammars are shared only where it is the same.

@@ -226,7 +226,7 @@ static int run_batch(batch *b, const options *parsed) {
     if (b->on.is_verbose) generation_say_preset(&b->plan.defaults);
     b->plan.engine = b->on.engine;
     b->plan.model = b->on.model;
-    b->plan.grammars = grammar_cache_open();
+    b->plan.grammars = grammar_cache_open(GRAMMAR_CACHE_MIB);
     return output_exit(&b->out, work(b));
 }
 

@@ -169,7 +169,7 @@ enum {
 static uint64_t reserved_bytes(const server *s) {
     const uint64_t work_mib = (uint64_t)s->work_mib + (uint64_t)s->n_workers * SMALL_WORK_MIB;
     const uint64_t mib =
-        PROGRAM_MIB + GRAMMAR_CACHE_MIB + (uint64_t)s->resume_mib + (uint64_t)s->responses_mib + work_mib;
+        PROGRAM_MIB + (uint64_t)s->grammars_mib + (uint64_t)s->resume_mib + (uint64_t)s->responses_mib + work_mib;
     return (mib << 20) + http_server_memory(&s->http_options);
 }
 
@@ -186,10 +186,15 @@ static int32_t default_work_mib(int32_t memory_mib) {
     return share < WORK_MIB_LEAST ? WORK_MIB_LEAST : share > WORK_MIB_MOST ? WORK_MIB_MOST : share;
 }
 
+static int32_t default_grammars_mib(int32_t memory_mib) {
+    return memory_mib && memory_mib / 32 < GRAMMAR_CACHE_MIB ? memory_mib / 32 : GRAMMAR_CACHE_MIB;
+}
+
 static int run(server *s) {
     http_options *const o = &s->http_options;
     if (!o->max_bodies_mib) o->max_bodies_mib = http_bodies_default(o, s->memory_mib);
     if (!s->work_mib) s->work_mib = default_work_mib(s->memory_mib);
+    s->grammars_mib = default_grammars_mib(s->memory_mib);
     if (s->n_queue < 0) s->n_queue = default_queue(s);
     http_connections_fit(o, s->n_streams + s->n_queue);
     s->reserved_bytes = reserved_bytes(s);

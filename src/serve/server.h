@@ -53,6 +53,7 @@ typedef struct server {
     rn_engine *engine;
     http_server *http;
     struct workers *workers;
+    int32_t grammars_mib;        // what compiled grammars that are kept may take
     int32_t n_workers, work_mib; // work_mib: what large requests take together while they are handled
     struct websockets *websockets;
     struct api *api;

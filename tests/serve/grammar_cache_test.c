@@ -33,7 +33,7 @@ static kept_grammar *get(grammar_cache *c, uint64_t salt, const rn_grammar_sourc
 // Is it the same grammar for a second request, while the first one has it and afterwards?
 TEST(the_same_source_is_compiled_once) {
     if (!open_model()) return;
-    grammar_cache *const c = grammar_cache_open();
+    grammar_cache *const c = grammar_cache_open(GRAMMAR_CACHE_MIB);
     const rn_grammar_source s = source_of(RN_GRAMMAR_REGEX, "[a-c]+");
     kept_grammar *const a = get(c, 0, &s), *const b = get(c, 0, &s);
     CHECK(a && a == b && kept_grammar_of(a));
@@ -52,7 +52,7 @@ TEST(what_differs_in_salt_kind_space_or_choices_is_not_shared) {
     static const char *const one[] = {"ab", "c"}, *const other[] = {"a", "bc"};
     static const size_t n_one[] = {2, 1};
     if (!open_model()) return;
-    grammar_cache *const c = grammar_cache_open();
+    grammar_cache *const c = grammar_cache_open(GRAMMAR_CACHE_MIB);
     rn_grammar_source s[7];
     s[0] = source_of(RN_GRAMMAR_JSON_SCHEMA, "true");
     s[1] = s[0], s[1].json_space = RN_JSON_FREE;
@@ -92,7 +92,7 @@ static kept_grammar *get_nth(grammar_cache *c, int n) {
 
 TEST(sixty_four_are_kept_and_the_one_used_least_lately_goes) {
     if (!open_model()) return;
-    grammar_cache *const c = grammar_cache_open();
+    grammar_cache *const c = grammar_cache_open(GRAMMAR_CACHE_MIB);
     kept_grammar *first = get_nth(c, 0);
     const uint64_t n_new = bytes_of(first);
     use(first);
@@ -123,7 +123,7 @@ TEST(what_takes_more_bytes_than_the_limit_goes) {
     enum { EACH = 3 << 20, N = (GRAMMAR_CACHE_MIB << 20) / EACH + 1 };
     static char text[EACH + 1];
     if (!open_model()) return;
-    grammar_cache *const c = grammar_cache_open();
+    grammar_cache *const c = grammar_cache_open(GRAMMAR_CACHE_MIB);
     memset(text, ' ', EACH);
     uint64_t n_used = 0;
     for (int i = 0; i <= N; i++) {
@@ -145,7 +145,7 @@ TEST(what_takes_more_bytes_than_the_limit_goes) {
 
 TEST(what_is_wrong_is_not_kept) {
     if (!open_model()) return;
-    grammar_cache *const c = grammar_cache_open();
+    grammar_cache *const c = grammar_cache_open(GRAMMAR_CACHE_MIB);
     const rn_grammar_source s = source_of(RN_GRAMMAR_REGEX, "(");
     for (int i = 0; i < 2; i++) {
         rn_error err = {0};
@@ -172,7 +172,7 @@ TEST(threads_share_it) {
     enum { THREADS = 4 };
     pthread_t threads[THREADS];
     if (!open_model()) return;
-    grammar_cache *const c = grammar_cache_open();
+    grammar_cache *const c = grammar_cache_open(GRAMMAR_CACHE_MIB);
     for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, work, c) == 0);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     grammar_cache_close(c);

@@ -95,7 +95,7 @@ def a_waiting_stream_takes_150_kib_of_the_plan_and_the_queue_fits_a_small_one():
 
     each_kib = (streams_mib(2064) - streams_mib(64)) * 1024 / 2000
     check(100 < each_kib <= 150, each_kib)
-    for memory, n in ((400, 341), (64000, 1024)):
+    for memory, n in ((420, 358), (64000, 1024)):
         with Server('--memory', memory, program=True) as s:
             equal(s.get('/props').json['queue'], n, memory)
     with Server(program=True) as s:

@@ -126,7 +126,7 @@ struct api *api_open(struct server *s) {
     a->sessions = session_store_open(s);
     a->responses = response_store_open((size_t)s->responses_mib << 20);
     a->rates = key_rates_open(s->key_tokens_per_minute);
-    a->grammars = grammar_cache_open();
+    a->grammars = grammar_cache_open(s->grammars_mib);
     if (pthread_create(&a->reaper, NULL, reap_jobs, a) == 0) return a;
     say("serve: a thread could not be created");
     grammar_cache_close(a->grammars);
