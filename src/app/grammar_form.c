@@ -33,10 +33,8 @@ static bool is_texts(const json_item *value, char *why) {
 }
 
 static bool (*const checks[])(const json_item *value, char *why) = {
-    [RN_GRAMMAR_JSON_SCHEMA] = is_schema,
-    [RN_GRAMMAR_JSON_OBJECT] = NULL,
-    [RN_GRAMMAR_REGEX] = is_text,
-    [RN_GRAMMAR_CHOICE] = is_texts,
+    [RN_GRAMMAR_JSON_SCHEMA] = is_schema, [RN_GRAMMAR_JSON_OBJECT] = NULL, [RN_GRAMMAR_REGEX] = is_text,
+    [RN_GRAMMAR_CHOICE] = is_texts,       [RN_GRAMMAR_CFG] = is_text,
 };
 
 bool grammar_form_set(grammar_form *f, rn_grammar_kind kind, const char *name, const json_item *value, char *why) {
@@ -55,6 +53,12 @@ bool grammar_form_switch(grammar_form *f, const char *name, const json_item *val
     bool is_on = false;
     if (!json_item_bool(value, &is_on, why)) return false;
     return !is_on || grammar_form_set(f, RN_GRAMMAR_JSON_OBJECT, name, NULL, why);
+}
+
+bool grammar_form_set_text(grammar_form *f, const char *name, const json_item *value, char *why) {
+    json_span text;
+    if (!json_item_text(value, &text, why)) return false;
+    return text.n == 0 || grammar_form_set(f, RN_GRAMMAR_CFG, name, value, why);
 }
 
 bool grammar_form_set_space(grammar_form *f, const json_item *value, char *why) {

@@ -1,4 +1,5 @@
-// app/grammar_form.h - the form of an answer as a JSON request gives it: a JSON Schema, JSON, a regular expression, choices.
+// app/grammar_form.h - the form of an answer as a JSON request gives it: a JSON Schema, JSON, a regular expression, choices, a
+// grammar.
 //
 // Ownership: plain data that may be copied; it points into the request's document. A form_source is the caller's; form_source_free().
 // Threads:   one at a time.
@@ -20,6 +21,8 @@ typedef struct grammar_form {
 bool grammar_form_set(grammar_form *f, rn_grammar_kind kind, const char *name, const json_item *value, char *why);
 // The same for a member that is true or false.
 bool grammar_form_switch(grammar_form *f, const char *name, const json_item *value, char *why);
+// A grammar in GBNF or Lark; an empty text gives no form, as llama-server has it.
+bool grammar_form_set_text(grammar_form *f, const char *name, const json_item *value, char *why);
 bool grammar_form_set_space(grammar_form *f, const json_item *value, char *why); // dumps, compact, free
 
 // What a form is compiled from, with the memory that it needs.

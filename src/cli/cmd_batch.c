@@ -62,7 +62,7 @@ static const char *const notes =
     "banned_strings [\"TEXT\", ..], banned_match_case, token_healing, ignore_eos,\n"
     "guidance_scale, negative_prompt, special, parse_special, echo, logprobs,\n"
     "sampled_logprobs, and for answers of a given form json_schema {..},\n"
-    "json_mode, regex, choices [\"TEXT\", ..], json_space.\n"
+    "json_mode, regex, choices [\"TEXT\", ..], grammar, json_space.\n"
     "What a line leaves out is taken from the command line. Answers are lines too:\n"
     "\n"
     "  {\"id\", \"text\", \"tokens\", \"finish_reason\", ..., \"usage\", \"timing\"}\n"

@@ -135,7 +135,7 @@ const http_route http_routes[] = {
      .needs = "prompt|ids|messages", .example = ONCE("prompt", ",'max_tokens':8"),
      .answer = "id:string created:integer model:string choices:array"},
     {"POST", "/v1/runnel/grammar", route_grammar, .has_body = true, .summary = "Check the form of an answer",
-     .needs = "json_schema|json_mode|regex|choices", .example = "{'json_schema':{'type':'object'}}",
+     .needs = "json_schema|json_mode|regex|choices|grammar", .example = "{'json_schema':{'type':'object'}}",
      .answer = "object:string bytes:integer"},
     {"GET", "/v1/stream", route_socket, .summary = "A WebSocket of many streams", .answer = "websocket"},
     {"DELETE", "/v1/runnel/sessions/", route_session_delete, .summary = "Forget a session", .below = "{session}",

@@ -96,14 +96,15 @@ SCHEMA = {'type': 'object', 'properties': {'at': {'enum': ['sky', 'sea']}, 'n': 
 BAD_SCHEMAS = ({'type': 'objec'}, {'pattern': '('}, {'type': 'array', 'uniqueItems': True}, {'$ref': 'http://a/b'}, False)
 CHOICE = Field((['red', 'green'], ['a'], [EMOJI], [f'c{i}' for i in range(10000)]), ([], 'a', 5, {}, True, [5], ['a'] * 10001))
 REGEX = Field(('[a-c]{3}', '(yes|no)!?', '\\d+'), ('(', '[', 'a{2,1}', '(?<=a)b', 5, [], {}, True))
+TEXT_OF_GRAMMAR = Field(('', 'root ::= "a" | "b" root', 'start: "a" start | /[b-c]{2}/'), ('root ::= x', 'start: "', 'root ::= root', 5, [], {}, True))
 FORM = {
     'json_schema': Field((SCHEMA, {}, True, {'type': 'array', 'items': {'type': 'boolean'}, 'maxItems': 3}), (5, 'x', [], *BAD_SCHEMAS)),
-    'json_mode': SWITCH, 'regex': REGEX, 'choices': CHOICE, 'json_space': word('dumps', 'compact', 'free'),
+    'grammar': TEXT_OF_GRAMMAR, 'guided_grammar': TEXT_OF_GRAMMAR, 'json_mode': SWITCH, 'regex': REGEX, 'choices': CHOICE, 'json_space': word('dumps', 'compact', 'free'),
     'guided_json': Field((SCHEMA, json.dumps(SCHEMA), True), (5, 'x', [], '{"type":', *BAD_SCHEMAS)), 'guided_regex': REGEX, 'guided_choice': CHOICE,
     'guided_json_object': SWITCH,
-    'structured_outputs': Field(({}, {'json': SCHEMA, 'regex': None}, {'json': json.dumps(SCHEMA), 'disable_any_whitespace': True}, {'regex': 'a+'}, {'choice': ['a', 'b']},
+    'structured_outputs': Field(({}, {'json': SCHEMA, 'regex': None}, {'json': json.dumps(SCHEMA), 'disable_any_whitespace': True}, {'regex': 'a+'}, {'choice': ['a', 'b']}, {'grammar': 'root ::= "a"'},
                                  {'json_object': True, 'disable_fallback': True}),
-                                (5, 'x', [], {'x': 1}, {'json': 5}, {'regex': '('}, {'choice': []}, {'json_object': 5}, {'grammar': 'a'}, {'structural_tag': {}},
+                                (5, 'x', [], {'x': 1}, {'json': 5}, {'regex': '('}, {'choice': []}, {'json_object': 5}, {'grammar': 'a'}, {'grammar': 5}, {'structural_tag': {}},
                                  {'regex': 'a', 'choice': ['a']}, {'disable_additional_properties': True}, {'whitespace_pattern': ' '})),
     'response_format': Field(({'type': 'text'}, {'type': 'json_object'}, {'type': 'json_object', 'schema': SCHEMA},
                               {'type': 'json_schema', 'json_schema': {'name': 'x', 'strict': False, 'schema': SCHEMA}}, {'type': 'json_schema', 'schema': SCHEMA}),
@@ -229,7 +230,7 @@ ROUTES = {
     '/lora-adapters': Route({'adapters': []}, {**COMMON, 'adapters': Field(([],), ('x', 5, {}, True, [5], [{}], [{'id': 0}]))}),
     GRAMMAR: Route({'regex': 'a'}, {
         **COMMON, 'regex': REGEX, 'json_space': FORM['json_space'], **{k: FORM[k]._replace(needs={'regex': None}) for k in ('json_schema', 'choices')},
-        'json_mode': Field((True,), SWITCH.bad, {'regex': None})}),
+        'json_mode': Field((True,), SWITCH.bad, {'regex': None}), 'grammar': TEXT_OF_GRAMMAR._replace(good=TEXT_OF_GRAMMAR.good[1:], needs={'regex': None})}),
     TOKENIZE: Route({'content': 'The cat'}, {
         **COMMON, 'content': Field(('', LONG, EMOJI), (5, [], {}, True)), 'add_special': SWITCH, 'parse_special': SWITCH, 'with_pieces': SWITCH,
         'prompt': Field(('', 'a'), (5, [], {}, True)), 'add_special_tokens': SWITCH, 'return_token_strs': SWITCH,
@@ -249,12 +250,12 @@ CONTROLS = {'credit': {'tokens': whole((1, 1000, 2**31 - 1), 1, 2**31 - 1)}, 'ra
             'pause': {}, 'resume': {}, 'cancel': {}}
 
 # Known and not honoured: 400 `unsupported_parameter`, but for values that ask for nothing.
-GUIDED = {'grammar': 'root ::= "a"', 'guided_grammar': 'a', 'guided_whitespace_pattern': ' '}
+GUIDED = {'guided_whitespace_pattern': ' '}
 REFUSED = {
     COMPLETIONS: {**GUIDED, 'best_of': 2, 'use_beam_search': True, 'length_penalty': 0.5, 'early_stopping': True, 'logits_processors': ['a.b'], 'detokenize': False,
                   'prompt_embeds': 'a', 'n_probs': 5, 'n_keep': 4, 'n_discard': 4, 'id_slot': 1, 'store': True, 'suffix': 'a'},
     CHAT: {**GUIDED, 'store': True, 'prompt_logprobs': 1, 'truncate_prompt_tokens': 5, 'modalities': ['audio'], 'audio': {}},
-    LLAMA: {'n': 2, 'grammar': 'root ::= "a"'},
+    LLAMA: {'n': 2, 'guided_whitespace_pattern': ' '},
     RESPONSES: {'conversation': 'c', 'truncate_prompt_tokens': 5, 'return_token_ids': True, 'background': True, 'prompt': {'id': 'a'}},
     MESSAGES_OF_ANTHROPIC: {**GUIDED, 'container': 'c', 'mcp_servers': [{}], 'service_tier': 'flex', 'speed': 'fast',
                             'prompt_logprobs': 1, 'logprobs': True, 'truncate_prompt_tokens': 5, 'return_token_ids': True},

@@ -125,9 +125,14 @@ def regular_expressions_choices_and_json_have_their_members():
         for body in ({'json_mode': True}, {'guided_json_object': True}, {'response_format': {'type': 'json_object'}}, {'structured_outputs': {'json_object': True}}):
             text = of(**body)
             check(text.startswith('{'), text)
+        counts = 'root ::= "a" root "b" | "."'
+        for body in ({'grammar': counts}, {'guided_grammar': counts}, {'structured_outputs': {'grammar': counts}}, {'grammar': 'start: "a" start "b" | "."'}):
+            text = of(**body)
+            a, b = (text + '.').split('.')[:2]
+            check(set(a) <= {'a'} and set(b) <= {'b'} and len(a) >= len(b), text)
         # What asks for nothing is no form, and leaves room for another one.
         plain = of()
-        for body in ({'json_mode': False}, {'response_format': {'type': 'text'}}, {'structured_outputs': {}}, {'json_schema': None}, {'json_space': 'free'}):
+        for body in ({'json_mode': False}, {'response_format': {'type': 'text'}}, {'structured_outputs': {}}, {'json_schema': None}, {'grammar': ''}, {'json_space': 'free'}):
             equal(of(**body), plain)
         equal(of(json_mode=False, structured_outputs={'json': None, 'json_object': False}, choices=['a']), 'a')
         compact = of(structured_outputs={'json': OBJECT, 'disable_any_whitespace': True})
@@ -149,7 +154,7 @@ REFUSALS = [   # path, body, code, param, a part of the message
     (TEXT, {'json_schema': False}, 'invalid_value', 'json_schema', 'json_schema: '), (TEXT, {'json_schema': '{}'}, 'invalid_value', 'json_schema', 'must be a JSON Schema'),
     (TEXT, {'json_mode': True, 'regex': 'a'}, 'invalid_value', 'regex', 'excludes json_mode: an answer has one form'),
     (TEXT, {'response_format': {'type': 'json_object'}, 'guided_choice': ['a']}, 'invalid_value', 'guided_choice', 'excludes response_format'),
-    (TEXT, {'json_space': 'none'}, 'invalid_value', 'json_space', 'none'), (TEXT, {'grammar': 'root ::= "a"'}, 'unsupported_parameter', 'grammar', 'not supported yet'),
+    (TEXT, {'json_space': 'none'}, 'invalid_value', 'json_space', 'none'), (TEXT, {'grammar': 'root ::= x'}, 'invalid_value', 'grammar', '1:10: '),
     ('/v1/responses', {'text': {'format': {'type': 'json_schema', 'schema': BAD}}}, 'invalid_value', 'text.format.schema', 'text.format.schema: /properties/a/type: '),
     ('/v1/messages', {'output_config': {'format': {'type': 'json_schema', 'schema': BAD}}}, None, None, 'output_config.format.schema: /properties/a/type: '),
     ('/v1/messages', {'output_format': {'type': 'json_schema', 'schema': KEYWORD}}, None, None, 'output_format.schema: /properties/a/uniqueItems: '),
@@ -175,10 +180,22 @@ def what_is_wrong_is_named_with_its_place():
 
 
 @test
+def a_model_whose_output_format_cannot_have_a_form_is_named_with_the_member():
+    with Folder() as folder, serving(chat_model(folder), '--output-format', 'llama-4') as s:
+        for path, body, param in ((CHAT, {'response_format': {'type': 'json_object'}}, 'response_format'), (GENERATE, {'regex': 'a'}, 'regex'),
+                                  ('/api/chat', {'format': 'json', 'stream': False}, None)):
+            answer = post(s, path, messages=STORY, **body)
+            error = error_of(answer.json)
+            equal((answer.status, error['param']), (400, param), answer.body)
+            check('output format llama-4 frames' in error['message'], error)
+        equal(good(s, GENERATE, prompt='a', regex='b')['choices'][0]['text'], 'b')       # not a chat
+
+
+@test
 def a_form_is_checked_without_an_answer():
     path = '/v1/runnel/grammar'
     with Folder() as folder, serving(chat_model(folder)) as s:
-        for form in ({'json_schema': OBJECT}, {'json_schema': True, 'json_space': 'free'}, {'json_mode': True}, {'regex': 'a+'}, {'choices': ['a']}):
+        for form in ({'json_schema': OBJECT}, {'json_schema': True, 'json_space': 'free'}, {'json_mode': True}, {'regex': 'a+'}, {'choices': ['a']}, {'grammar': 'root ::= "a"'}):
             answer = good(s, path, **form)
             equal((answer['object'], answer['bytes'] > 0), ('grammar', True))
         for body, code, param, part in (({'json_schema': BAD}, 'invalid_value', 'json_schema', '/properties/a/type: '),

@@ -219,8 +219,6 @@ static const api_refusal foreign[] = {
     // Texts of tokens are joined as they are. true is what vLLM's clients send who did not choose.
     {"spaces_between_special_tokens", "true false", "no spaces are added"},
     {"prompt_embeds", "", "embeddings as a prompt are not supported"},
-    {"grammar", "\"\"", "grammars are not supported yet: use json_schema, regex or choices"},
-    {"guided_grammar", "", "grammars are not supported yet: use json_schema, regex or choices"},
     {"guided_whitespace_pattern", "", "use json_space"},
     {"n_probs", "0", "use logprobs"},
     {"n_keep", "0", "context shifting is not supported"},
@@ -369,6 +367,7 @@ bool api_generation_admit(const api_generation *g, api_request *r, job *j) {
         return api_fail(e, API_INVALID_KEY, NULL, "key: is not valid any more");
     if (atomic_load(&j->server->is_draining)) return api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
     if (!take_adapters(g, r, j, e) || !make_rules(g, j, e) || !form_compile(&g->g.form, r, &j->grammar)) return false;
+    j->form = g->g.form.member;
     if (!api_budget_take(r, most_tokens(g, r, j), &j->n_reserved)) return false;
     if (g->session && !session_borrow(api_sessions(a), j->key, j->model, g->session, &j->session, e)) return false;
     return true;

@@ -75,6 +75,11 @@ static bool each_guided_choice(void *target, size_t i, const char *key, const js
     return grammar_form_set(form_of(target), RN_GRAMMAR_CHOICE, "guided_choice", value, why);
 }
 
+static bool each_guided_grammar(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return grammar_form_set_text(form_of(target), "guided_grammar", value, why);
+}
+
 static bool each_guided_object(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
     return grammar_form_switch(form_of(target), "guided_json_object", value, why);
@@ -92,6 +97,10 @@ static bool read_regex(grammar_form *f, const json_item *value, char *why) {
 
 static bool read_choice(grammar_form *f, const json_item *value, char *why) {
     return grammar_form_set(f, RN_GRAMMAR_CHOICE, "structured_outputs.choice", value, why);
+}
+
+static bool read_grammar(grammar_form *f, const json_item *value, char *why) {
+    return grammar_form_set_text(f, "structured_outputs.grammar", value, why);
 }
 
 static bool read_object(grammar_form *f, const json_item *value, char *why) {
@@ -122,7 +131,7 @@ static bool read_fallback(grammar_form *f, const json_item *value, char *why) {
 
 static bool read_unsupported(grammar_form *f, const json_item *value, char *why) {
     (void)f, (void)value;
-    snprintf(why, JSON_WHY / 2, "is not supported: use json, regex or choice");
+    snprintf(why, JSON_WHY / 2, "is not supported: use json, regex, choice or grammar");
     return false;
 }
 
@@ -141,7 +150,7 @@ static bool each_output(void *target, size_t i, const char *key, const json_item
         {"regex", read_regex},
         {"choice", read_choice},
         {"json_object", read_object},
-        {"grammar", read_unsupported},
+        {"grammar", read_grammar},
         {"structural_tag", read_unsupported},
         {"disable_any_whitespace", read_no_space},
         {"disable_additional_properties", read_no_more},
@@ -163,7 +172,8 @@ static bool each_output(void *target, size_t i, const char *key, const json_item
 #define GUIDED_SCHEMA "{'type':['object','boolean','string']}"
 #define OUTPUTS_SCHEMA                                                                                               \
     "{'type':'object','properties':{'json':{'type':['object','boolean','string','null']},'regex':{'type':['string'," \
-    "'null']},'choice':{'anyOf':[{'type':'null'}," SCHEMA_CHOICES "]},'json_object':" SCHEMA_SWITCH                  \
+    "'null']},'choice':{'anyOf':[{'type':'null'}," SCHEMA_CHOICES                                                    \
+    "]},'grammar':{'type':['string','null']},'json_object':" SCHEMA_SWITCH                                           \
     ",'disable_any_whitespace':" SCHEMA_SWITCH ",'disable_fallback':" SCHEMA_SWITCH                                  \
     ",'disable_additional_properties':{'enum':[false,null]}},'additionalProperties':false}"
 const member form_member_rows[FORM_MEMBER_ROWS] = {
@@ -172,6 +182,7 @@ const member form_member_rows[FORM_MEMBER_ROWS] = {
     {"guided_json", MEMBER_EACH, .each = each_guided_json, .schema = GUIDED_SCHEMA},
     {"guided_regex", MEMBER_EACH, .each = each_guided_regex, .schema = SCHEMA_TEXT},
     {"guided_choice", MEMBER_EACH, .each = each_guided_choice, .schema = SCHEMA_CHOICES},
+    {"guided_grammar", MEMBER_EACH, .each = each_guided_grammar, .schema = SCHEMA_TEXT},
     {"guided_json_object", MEMBER_EACH, .each = each_guided_object, .schema = SCHEMA_BOOL},
 };
 

@@ -9,7 +9,7 @@
 #include "serve/api/api_request.h"
 
 // response_format, structured_outputs, guided_*: their target is a struct api_generation.
-enum { FORM_MEMBER_ROWS = 6 };
+enum { FORM_MEMBER_ROWS = 7 };
 extern const member form_member_rows[FORM_MEMBER_ROWS];
 
 // Where an object {"type": "text" | "json_object" | "json_schema", ...} stands, and its schema, as errors name them.

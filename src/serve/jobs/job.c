@@ -108,6 +108,8 @@ bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, 
         rn_prompt_close(j->prompt);
         j->prompt = NULL;
     }
+    if (st != RN_OK && j->grammar && strncmp(err.text, "grammar: ", 9) == 0)
+        return api_fail_status(e, st, &err, j->form);
     return st == RN_OK || api_fail_begin(e, st, &err, prompt_name);
 }
 

@@ -81,6 +81,7 @@ struct job {
     bool includes_stop;        // the text ends with the stop string that ended it
     token_rules *rules;        // NULL: none
     kept_grammar *grammar;     // of the answers' form; NULL: any
+    const char *form;          // the member that gave it
     bool has_progress;         // queue and prefill progress is reported, in pings or to sockets
     bool wakes_for_progress;   // each prefill step wakes the job
     size_t n_parts, n_answers; // answers to each prompt
