@@ -120,6 +120,7 @@ _runnel() {
       '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
       '--json-mode[any JSON object]' \
       '--regex=[a text that the regular expression R matches as a whole]:R: ' \
+      '--grammar=[a text of this context-free grammar, GBNF or Lark]:FILE:_files' \
       '--choice=[TEXT, or one of several]:TEXT: ' \
       '--json-space=[white space within JSON]:dumps|compact|free:(dumps compact free)' \
       '--stream-interval=[tokens in each chunk, 1..1024]:N: ' \
@@ -207,6 +208,7 @@ _runnel() {
       '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
       '--json-mode[any JSON object]' \
       '--regex=[a text that the regular expression R matches as a whole]:R: ' \
+      '--grammar=[a text of this context-free grammar, GBNF or Lark]:FILE:_files' \
       '--choice=[TEXT, or one of several]:TEXT: ' \
       '--json-space=[white space within JSON]:dumps|compact|free:(dumps compact free)' \
       '(-h --help)-h[show this page]' \
@@ -443,6 +445,7 @@ _runnel() {
       '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
       '--json-mode[any JSON object]' \
       '--regex=[a text that the regular expression R matches as a whole]:R: ' \
+      '--grammar=[a text of this context-free grammar, GBNF or Lark]:FILE:_files' \
       '--choice=[TEXT, or one of several]:TEXT: ' \
       '--json-space=[white space within JSON]:dumps|compact|free:(dumps compact free)' \
       '(-h --help)-h[show this page]' \

@@ -21,6 +21,8 @@ const option grammar_option_rows[GRAMMAR_OPTION_ROWS] = {
     {0, "json-mode", NULL, OPTION_FLAG, offsetof(grammar_options, is_json), .help = "any JSON object"},
     {0, "regex", "R", OPTION_TEXT, offsetof(grammar_options, regex),
      .help = "a text that the regular expression R matches as a whole"},
+    {0, "grammar", "FILE", OPTION_TEXT, offsetof(grammar_options, grammar_file),
+     .help = "a text of this context-free grammar, GBNF or Lark; - is stdin"},
     {0, "choice", "TEXT", OPTION_EACH, 0, .each = add_choice, .help = "TEXT, or one of several: may be given again"},
     {0, "json-space", "dumps|compact|free", OPTION_CHOICE, offsetof(grammar_options, space),
      .help =
@@ -28,17 +30,19 @@ const option grammar_option_rows[GRAMMAR_OPTION_ROWS] = {
 };
 
 // What was given, as the sentence about two of them names it. 0..2 names.
-static int given(const grammar_options *g, const char *names[static 4]) {
+static int given(const grammar_options *g, const char *names[static 5]) {
     int n = 0;
     if (g->schema_file) names[n++] = "--json-schema";
     if (g->is_json) names[n++] = "--json-mode";
     if (g->regex) names[n++] = "--regex";
+    if (g->grammar_file) names[n++] = "--grammar";
     if (g->n_choices) names[n++] = "--choice";
     return n;
 }
 
 int grammar_options_compile(grammar_options *g, const rn_model *model, rn_grammar **grammar) {
-    const char *names[4];
+    const char *names[5];
+    const char *const file = g->schema_file ? g->schema_file : g->grammar_file;
     rn_grammar_source source;
     rn_error err = {0};
     *grammar = NULL;
@@ -49,19 +53,20 @@ int grammar_options_compile(grammar_options *g, const rn_model *model, rn_gramma
     }
     if (n == 0) return EXIT_CODE_OK;
     rn_grammar_source_init(&source);
-    source.kind = g->schema_file ? RN_GRAMMAR_JSON_SCHEMA
-                  : g->is_json   ? RN_GRAMMAR_JSON_OBJECT
-                  : g->regex     ? RN_GRAMMAR_REGEX
-                                 : RN_GRAMMAR_CHOICE;
-    if (g->schema_file && !file_read(g->schema_file, TEXT_LIMIT, &g->text)) return EXIT_CODE_FAILED;
+    source.kind = g->schema_file    ? RN_GRAMMAR_JSON_SCHEMA
+                  : g->is_json      ? RN_GRAMMAR_JSON_OBJECT
+                  : g->regex        ? RN_GRAMMAR_REGEX
+                  : g->grammar_file ? RN_GRAMMAR_CFG
+                                    : RN_GRAMMAR_CHOICE;
+    if (file && !file_read(file, TEXT_LIMIT, &g->text)) return EXIT_CODE_FAILED;
     source.text = g->regex ? g->regex : g->text.data;
     source.n_text = g->regex ? strlen(g->regex) : g->text.n;
     source.choices = g->choices;
     source.n_choices = g->n_choices;
     source.json_space = (rn_json_space)g->space;
     if (rn_grammar_compile(model, &source, grammar, &err) == RN_OK) return EXIT_CODE_OK;
-    if (g->schema_file)
-        say("%s %s: %s", names[0], g->schema_file, err.text);
+    if (file)
+        say("%s %s: %s", names[0], file, err.text);
     else
         say("%s: %s", names[0], err.text);
     return EXIT_CODE_FAILED;

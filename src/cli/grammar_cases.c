@@ -24,7 +24,7 @@ typedef struct cases {
 
 typedef struct one_case {
     char *id, *schema; // JSON
-    json_span regex;
+    json_span regex, grammar;
     const char **choices;
     size_t n_choices;
     json_span *texts;
@@ -57,6 +57,7 @@ static const member case_rows[] = {
     {"id", MEMBER_JSON, .offset = offsetof(one_case, id)},
     {"schema", MEMBER_JSON, .offset = offsetof(one_case, schema)},
     {"regex", MEMBER_TEXT, .offset = offsetof(one_case, regex)},
+    {"grammar", MEMBER_TEXT, .offset = offsetof(one_case, grammar)},
     {"choice", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_choice},
     {"tests", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_test},
 };
@@ -96,9 +97,13 @@ static rn_status match(const cases *c, rn_grammar *grammar, const json_span *tex
 static rn_status compile(const cases *c, const one_case *k, rn_grammar **grammar, rn_error *err) {
     rn_grammar_source source;
     rn_grammar_source_init(&source);
-    source.kind = k->schema ? RN_GRAMMAR_JSON_SCHEMA : k->regex.data ? RN_GRAMMAR_REGEX : RN_GRAMMAR_CHOICE;
-    source.text = k->schema ? k->schema : k->regex.data;
-    source.n_text = k->schema ? strlen(k->schema) : k->regex.n;
+    const json_span *const text = k->regex.data ? &k->regex : &k->grammar;
+    source.kind = k->schema         ? RN_GRAMMAR_JSON_SCHEMA
+                  : k->regex.data   ? RN_GRAMMAR_REGEX
+                  : k->grammar.data ? RN_GRAMMAR_CFG
+                                    : RN_GRAMMAR_CHOICE;
+    source.text = k->schema ? k->schema : text->data;
+    source.n_text = k->schema ? strlen(k->schema) : text->n;
     source.choices = k->choices;
     source.n_choices = k->n_choices;
     source.json_space = c->space;
@@ -142,8 +147,8 @@ static void take_line(cases *c, uint64_t n_line, const char *text, size_t n) {
     char why[JSON_WHY] = "", param[JSON_WHY / 2] = "";
     const member_group group = {case_rows, sizeof case_rows / sizeof *case_rows, &k};
     bool ok = json_doc_parse(text, n, &doc, why) && json_doc_read_open(doc, &group, 1, skip_other, NULL, param, why);
-    if (ok && (k.schema != NULL) + (k.regex.data != NULL) + (k.n_choices > 0) != 1) {
-        snprintf(why, sizeof why, "one of schema, regex and choice is needed");
+    if (ok && (k.schema != NULL) + (k.regex.data != NULL) + (k.grammar.data != NULL) + (k.n_choices > 0) != 1) {
+        snprintf(why, sizeof why, "one of schema, regex, grammar and choice is needed");
         ok = false;
     }
     if (ok) {

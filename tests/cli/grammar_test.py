@@ -23,9 +23,11 @@ def each_case_gets_its_results():
     got = cases([{'id': 1, 'schema': SCHEMA, 'tests': [{'text': '{"name": "Zoë", "age": 3}', 'valid': True}, {'text': '{"age": 3}'}, {'text': ''},
                                                        {'text': '{"name": "a"} '}, {'text': '{"name": "a", "age": -1}'}]},
                  {'id': 'two', 'regex': '[a-c]+', 'tests': [{'text': 'abc'}, {'text': 'abd'}]},
-                 {'id': None, 'choice': ['yes', 'no'], 'tests': [{'text': 'no'}, {'text': 'n'}]}])
+                 {'id': None, 'choice': ['yes', 'no'], 'tests': [{'text': 'no'}, {'text': 'n'}]},
+                 {'id': 4, 'grammar': 'root ::= "(" root ")" | "x"', 'tests': [{'text': '((x))'}, {'text': '((x)'}]},
+                 {'id': 5, 'grammar': 'start: WORD ("," WORD)*\nWORD: /[a-z]+/', 'tests': [{'text': 'a,bc'}, {'text': 'a,'}]}])
     equal([(g['id'], g['error'], g['results']) for g in got],
-          [(1, None, [True, False, False, False, False]), ('two', None, [True, False]), (None, None, [True, False])])
+          [(1, None, [True, False, False, False, False]), ('two', None, [True, False]), (None, None, [True, False]), (4, None, [True, False]), (5, None, [True, False])])
     for g in got:
         check(g['compile_us'] > 0 and len(g['mask_us']) >= len(g['results']) - 1 and min(g['mask_us']) >= 0, g)
 
@@ -62,7 +64,7 @@ def host_names_are_exact_to_the_last_character():
 @test
 def a_line_that_is_no_case_is_named():
     r = runnel('grammar', '--cases', stdin=b'{"id": 1}\n\nnot json\n{"id": 2, "regex": "a", "tests": [{"text": "a"}]}\n')
-    r.fails(1, 'line 1: one of schema, regex and choice is needed')
+    r.fails(1, 'line 1: one of schema, regex, grammar and choice is needed')
     check('line 3: not JSON' in r.err, r.err)
     equal([g['results'] for g in r.lines], [[True]])
 
@@ -79,6 +81,11 @@ def check_tells_where_a_text_leaves_the_grammar():
         runnel(*args, '--json-space', 'compact', stdin=b'{"name": "a"}').fails(1, 'not allowed')
         runnel(*args, '--json-space', 'free', stdin=b'{\n  "name" : "a" }').ok()
         runnel('grammar', '--check', '-', '--choice', 'a', '--choice', 'b c', stdin=b'b c').ok()
+        (folder / 'g.gbnf').write_text('root ::= "a"+\n')
+        (folder / 'bad.lark').write_text('start: WORD\n')
+        runnel('grammar', '--check', '-', '--grammar', folder / 'g.gbnf', stdin=b'aaa').ok()
+        runnel('grammar', '--check', '-', '--grammar', folder / 'g.gbnf', stdin=b'ab').fails(1, 'not allowed')
+        runnel('grammar', '--check', '-', '--grammar', folder / 'bad.lark', stdin=b'a').fails(1, f'--grammar {folder}/bad.lark: 1:')
         runnel('grammar', '--check', '-', '--json-mode', stdin=b'[]').fails(1, 'not allowed')
         runnel('grammar', '--check', '-', '--json-mode', '--regex', 'a', stdin=b'a').fails(2, '--regex: cannot be given with --json-mode')
         runnel('grammar', '--check', '-', stdin=b'a').fails(2, 'needs a grammar')

@@ -196,6 +196,8 @@ def an_answer_has_the_form_that_is_asked_for():
             check(re.fullmatch('[A-Z][a-z]{2,5}!', runnel('run', PROMPT, *random, '--regex', '[A-Z][a-z]{2,5}!').ok().text), seed)
             last = runnel('run', PROMPT, *random, '--choice', 'yes', '--choice', 'no', '--json').ok().lines
             check(''.join(x['text'] for x in last) in ('yes', 'no') and last[-1]['finish_detail'] == 'grammar', last[-1])
+            (folder / 'g.gbnf').write_text('root ::= "yes" | "no" root')
+            check(re.fullmatch('(no)*(yes)?', runnel('run', PROMPT, *random, '--grammar', folder / 'g.gbnf').ok().text.rstrip('n')), seed)
             check(runnel('run', PROMPT, '-n', '3', '--json-mode').ok().text.startswith('{'), seed)
         (folder / 'schema.json').write_text('{"type": 5}')
         runnel('run', PROMPT, '--json-schema', folder / 'schema.json').fails(1, f'--json-schema {folder}/schema.json: /type')

@@ -18,6 +18,7 @@ VALUES = {
     '--resume-grace-seconds': (None, 20), '--resume-seconds': (None, 3600), '--resume-mib': (1, 2), '--responses-mib': (0, 1, 1),
 }
 NOT_DRAWN = {
+    '--lora': 'adapters are of one shape of model: serve/lora_test.py',
     '--model': 'always two of them', '--alias': 'always one', '--host': 'everything stays on the loopback', '--port': 'one that is free',
     '--tls-key': 'with --tls-cert', '--api-key': 'keys that cannot be revoked', '--no-auth': 'has no effect on the loopback',
     '--chat-template': 'changes answers', '--output-format': 'changes answers', '--help': 'not a server', '--version': 'not a server',

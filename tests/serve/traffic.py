@@ -111,7 +111,7 @@ MALFORMED_FRAMES = [Socket.frame(1, 'x', mask=None), Socket.frame(3, 'x'), Socke
 
 # {(method, route): (paths, statuses)}: a route that ends in a slash has names below it.
 LOOKS = {('GET', path): ((path,), (200,)) for path in ('/health', '/ready', '/metrics', '/v1/models', '/props', '/slots', '/openapi.json',
-                                                       '/api/version', '/api/tags', '/api/ps', '/version', '/tokenizer_info')}
+                                                       '/api/version', '/api/tags', '/api/ps', '/version', '/tokenizer_info', '/lora-adapters')}
 LOOKS |= {
     ('GET', '/'): (('/',), (200, 404)), ('GET', '/page/'): (('/page/main.js', '/page/none'), (200, 404)),       # 404 with --no-page
     ('GET', '/v1/models/'): (('/v1/models/m', '/v1/models/org%2Fm%3Asmall', '/v1/models/none'), (200, 404)),
