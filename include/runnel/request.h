@@ -257,8 +257,8 @@ typedef struct rn_request {
     // token may be drawn where the text is whole. The grammar must be of this model; it may be
     // closed when rn_stream_begin() has returned. A reply must follow it, too. In a chat it is
     // about what comes behind the reasoning: the answer may reason first, in the tags of its output
-    // format, which up to two line breaks may follow; a format that frames its answers in tags is
-    // RN_E_UNSUPPORTED. Excludes accept_revisions. NULL: none.
+    // format, where the template has them too, and up to two line breaks may follow; a format that
+    // frames its answers in tags is RN_E_UNSUPPORTED. Excludes accept_revisions. NULL: none.
     const rn_grammar *grammar;
     // -1: none (default); K in 0..20: what each token was drawn from after all sampling stages,
     // with the K best candidates (rn_token.sampled_logprob, ...), and entropies. The chain of

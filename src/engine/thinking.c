@@ -20,8 +20,8 @@ static bool ends_with(const char *s, size_t n, const char *tag, size_t n_tag) {
     return n >= n_tag && memcmp(s + n - n_tag, tag, n_tag) == 0;
 }
 
-rn_status thinking_init(struct thinking *t, const output_format *format, const rn_model *m, const char *prompt,
-                        size_t n, rn_error *err) {
+rn_status thinking_init(struct thinking *t, const output_format *format, const rn_model *m,
+                        const char *template_source, const char *prompt, size_t n, rn_error *err) {
     *t = (struct thinking){.phase = THINKING_PAST, .open_id = -1, .close_id = -1};
     if (output_format_frames(format))
         return fail(err, RN_E_UNSUPPORTED,
@@ -35,7 +35,13 @@ rn_status thinking_init(struct thinking *t, const output_format *format, const r
                     output_format_name(format));
     t->open_id = control_token(m, t->open, t->n_open);
     t->close_id = control_token(m, t->close, t->n_close);
-    t->first = ends_with(prompt, n, t->open, t->n_open) ? THINKING_GOES_ON : THINKING_MAY_BEGIN;
+    // Where the template knows nothing of it, the model was not trained to reason, though the format could have it.
+    const bool is_known = strstr(template_source, t->open) || strstr(template_source, t->close);
+    t->first = THINKING_PAST;
+    if (ends_with(prompt, n, t->open, t->n_open))
+        t->first = THINKING_GOES_ON;
+    else if (is_known && !ends_with(prompt, n, t->close, t->n_close))
+        t->first = THINKING_MAY_BEGIN;
     thinking_restart(t);
     return RN_OK;
 }

@@ -31,9 +31,10 @@ struct thinking {
     int n_breaks;
 };
 
-// prompt: n bytes, whose end may open the reasoning. RN_E_UNSUPPORTED: the format frames answers in tags of its own.
-rn_status thinking_init(struct thinking *t, const output_format *format, const rn_model *m, const char *prompt,
-                        size_t n, rn_error *err);
+// prompt: n bytes, whose end may open the reasoning, or have closed it. It may begin with the answer only where the source of the
+// template has one of its tags. RN_E_UNSUPPORTED: the format frames answers in tags of its own.
+rn_status thinking_init(struct thinking *t, const output_format *format, const rn_model *m,
+                        const char *template_source, const char *prompt, size_t n, rn_error *err);
 void thinking_restart(struct thinking *t); // at the answer's beginning again
 // Adds to a mask of what the grammar allows, or replaces it by, what the reasoning allows. scratch: as long as the mask.
 void thinking_mask(const struct thinking *t, const rn_model *m, int32_t n_vocab, uint64_t *mask, uint64_t *scratch,

@@ -9,6 +9,7 @@ struct rig {
     struct talk talk;
     rn_chat chat;
     struct script script;
+    rn_template *tmpl;
 };
 
 static bool open_rig(struct rig *g) {
@@ -22,10 +23,13 @@ static bool open_rig(struct rig *g) {
     s.kind = RN_GRAMMAR_REGEX;
     s.text = source, s.n_text = sizeof source - 1;
     talk_say(&g->talk, "user", "Which?");
+    static const char knows[] = "{# <think> <seed:think> #}{{ messages[0]['content'] }}\n";
+    CHECK_OK(rn_template_compile(knows, sizeof knows - 1, "test", &g->tmpl, &err), &err);
     return CHECK_OK(rn_grammar_compile(g->f.model, &s, &g->digits, &err), &err);
 }
 static void close_rig(struct rig *g) {
     rn_grammar_close(g->digits);
+    rn_template_close(g->tmpl);
     talk_free(&g->talk);
     fixture_close(&g->f);
 }
@@ -33,6 +37,7 @@ static void close_rig(struct rig *g) {
 static rn_request ask(struct rig *g, const char *format) {
     rn_request r = chat_request(&g->talk, &g->chat, &g->script);
     g->chat.output_format = format;
+    g->chat.tmpl = g->tmpl;
     r.grammar = g->digits;
     return r;
 }
@@ -174,6 +179,28 @@ TEST(tokens_that_are_taken_back_bring_the_reasoning_back) {
         if (!listen(g.f.engine, &r, &h)) break;
         CHECK(!strstr(h.o.text, banned[i]));
         if (h.o.finish == RN_FINISH_STOP) CHECK_INT(sscanf(h.content, "{\"a\": %d}", &a), 1);
+    }
+    close_rig(&g);
+}
+
+// A template that knows no reasoning, and a prompt that has closed it: the grammar begins at once.
+TEST(an_answer_does_not_reason_where_it_should_not) {
+    static const char *const sources[] = {"{{ messages[0]['content'] }}\n",
+                                          "{{ messages[0]['content'] }}\n<seed:think>\n</seed:think>\n\n"};
+    struct rig g;
+    static struct heard h;
+    if (!open_rig(&g)) return;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        rn_template *tmpl = NULL;
+        rn_error err = {0};
+        int a = -1;
+        CHECK_OK(rn_template_compile(sources[i], strlen(sources[i]), "test", &tmpl, &err), &err);
+        g.script.n = 0;
+        script_bytes(&g.script, "<seed:think>well</seed:think>\n{\"a\": 9}");
+        const rn_request r = ask(&g, "seed-oss");
+        g.chat.tmpl = tmpl;
+        if (listen(g.f.engine, &r, &h)) CHECK_INT(sscanf(h.o.text, "{\"a\": %d}", &a), 1);
+        rn_template_close(tmpl);
     }
     close_rig(&g);
 }

@@ -131,7 +131,8 @@ rn_status stream_make_answer(rn_stream *s, const rn_request *r, const output_for
     const rn_status st = check_format(r, format, err);
     s->text.heal_most = p->text.n - p->reply_from; // what a template writes is not taken back
     if (st == RN_OK && r->grammar) {
-        const rn_status thinks = thinking_init(&s->thinking, format, m, p->text.s, p->reply_from, err);
+        const char *const source = rn_template_source(r->chat->tmpl ? r->chat->tmpl : m->tmpl);
+        const rn_status thinks = thinking_init(&s->thinking, format, m, source, p->text.s, p->reply_from, err);
         if (thinks != RN_OK) return thinks;
     }
     return st == RN_OK ? answer_create(format, m->tok, package_vocab(m->pkg), p, &s->answer, err) : st;
