@@ -134,9 +134,16 @@ static rn_status begin_once(void *user) {
     struct toy_rig *const g = user;
     rn_part part[2];
     rn_stream *s = NULL;
-    const rn_request r = guided(part, 3, 3);
-    const rn_status st = rn_stream_begin(g->engine, &r, &s, NULL);
+    static struct outcome o;
+    rn_request r = guided(part, 3, 3);
+    r.max_tokens = 3;
+    rn_status st = rn_stream_begin(g->engine, &r, &s, NULL);
     CHECK((s == NULL) == (st != RN_OK));
+    o = (struct outcome){0};
+    if (st == RN_OK && drain(s, &o) && o.finish == RN_FINISH_ERROR) { // its second sequence is opened while it runs
+        CHECK_HAS(o.detail, "memory");
+        st = RN_E_NOMEM;
+    }
     rn_stream_close(s);
     return st;
 }

@@ -96,7 +96,7 @@ def the_client_lists_shows_and_embeds():
 def the_client_raises_what_each_refusal_means():
     with Folder() as folder, serving(chat_model(folder), '--api-key', KEY) as s:
         c = client(s, headers={'Authorization': f'Bearer {KEY}'})
-        rows = [(404, 'not found', lambda: c.chat(messages=STORY, model='x')), (400, 'format', lambda: c.chat(messages=STORY, format='json', **FEW)),
+        rows = [(404, 'not found', lambda: c.chat(messages=STORY, model='x')), (400, 'format', lambda: c.chat(messages=STORY, format={'type': 5}, **FEW)),
                 (400, 'temperature', lambda: c.generate(model='m', prompt='a', options={'temperature': 9})), (501, 'pull', lambda: c.pull('m')),
                 (501, 'delete', lambda: c.delete('m')), (404, 'not found', lambda: c.show('x')), (401, 'key', lambda: client(s).list())]
         for status, word, call in rows:

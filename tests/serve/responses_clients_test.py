@@ -70,7 +70,7 @@ def options_of_the_text_are_taken_or_refused_by_name():
             equal(good(s, PATH, input='x', text={'verbosity': level}, max_output_tokens=1)['text'], {'format': {'type': 'text'}, 'verbosity': level})
         equal(good(s, PATH, input='x', text={'format': {'type': 'text'}}, max_output_tokens=1)['text'], {'format': {'type': 'text'}})
         for text, code in (({'verbosity': 'x'}, 'invalid_value'), ({'verbosity': 5}, 'invalid_value'), ({'form': 5}, 'invalid_value'),
-                           ({'format': {'type': 'json_object'}}, 'unsupported_parameter'), ({'format': 5}, 'invalid_value')):
+                           ({'format': {'type': 'xml'}}, 'invalid_value'), ({'format': 5}, 'invalid_value')):
             post(s, PATH, input='x', text=text).refuses(400, code, 'text')
         good(s, PATH, input='x', include=['message.output_text.logprobs', 'file_search_call.results'], max_output_tokens=1)
         post(s, PATH, input='x', include=[5]).refuses(400, 'invalid_value', 'include[0]')

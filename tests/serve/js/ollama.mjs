@@ -49,7 +49,7 @@ const tests = {
 
   async errors() {
     await assert.rejects(client.chat({...few, model: 'x'}), (e) => e.status_code === 404 && e.error.includes('not found'));
-    await assert.rejects(client.chat({...few, format: 'json'}), (e) => e.status_code === 400 && e.error.startsWith('format: '));
+    await assert.rejects(client.chat({...few, format: {type: 5}}), (e) => e.status_code === 400 && e.error.startsWith('format: '));
     const stream = await client.chat({...few, stream: true, options: {num_predict: 400, max_tokens_per_second: 1, ignore_eos: true}});
     await assert.rejects(async () => { for await (const _ of stream) stream.abort(); }, {name: 'AbortError'});
     while ((await (await fetch(`${url}/slots`)).json()).some((slot) => slot.is_processing)) await new Promise((done) => setTimeout(done, 20));
