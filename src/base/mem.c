@@ -68,6 +68,16 @@ void *mem_aligned(size_t n_bytes) {
     return made_on_heap(aligned_alloc(ALIGN, n));
 }
 
+bool mem_grow(void *array, uint32_t n, uint32_t *max, uint32_t first, size_t size) {
+    if (n < *max) return true;
+    void **const p = array;
+    const uint32_t more = *max ? *max * 2 : first;
+    void *const q = more > n ? mem_realloc(*p, more * size) : NULL;
+    if (!q) return false;
+    *p = q, *max = more;
+    return true;
+}
+
 char *mem_strndup(const char *s, size_t n) {
     size_t n_bytes;
     char *copy = size_add(n, 1, &n_bytes) ? mem_alloc(n_bytes) : NULL;

@@ -13,6 +13,9 @@ void *mem_alloc(size_t n_bytes);            // n_bytes 0 gives a unique pointer;
 void *mem_calloc(size_t n, size_t size);    // zeroed; NULL also when n * size overflows
 void *mem_realloc(void *p, size_t n_bytes); // on NULL the old block is still the caller's
 void *mem_aligned(size_t n_bytes);          // 64-byte aligned, contents undefined
+// Room for one more element of *(TYPE **)array, which has n of at most *max: doubles it, or begins with
+// `first`. False: out of memory, nothing has changed.
+bool mem_grow(void *array, uint32_t n, uint32_t *max, uint32_t first, size_t size);
 char *mem_strndup(const char *s, size_t n); // n bytes and a terminator
 void mem_free(void *p);                     // NULL is fine; for everything above
 size_t mem_heap_bytes(void);                // what all these hold in this process now, for reports

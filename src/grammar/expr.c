@@ -15,13 +15,7 @@ enum {
 
 // Room for one more element; false sets the status.
 static bool grow(struct exprs *e, void *array, uint32_t n, uint32_t *max, size_t size) {
-    if (n < *max) return true;
-    void **const p = array;
-    const uint32_t more = *max ? *max * 2 : 64;
-    void *const q = more > n ? mem_realloc(*p, more * size) : NULL;
-    if (!q) return e->status = RN_E_NOMEM, false;
-    *p = q, *max = more;
-    return true;
+    return mem_grow(array, n, max, 64, size) || (e->status = RN_E_NOMEM, false);
 }
 
 static uint64_t hash_of(const struct exprs *e, const struct expr *x) {

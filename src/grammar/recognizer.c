@@ -7,17 +7,10 @@
 #define KERNEL_NODE 0x80000000u // in item.edge: the rest is a node
 enum { MAX_ITEMS = 1 << 24 };
 
-static bool grow(struct recognizer *p, void *array, uint32_t n, uint32_t more, uint32_t *max, size_t size) {
+static bool grow(struct recognizer *p, void *array, uint32_t n, uint32_t *max, size_t size) {
+    if (p->e->status == RN_OK && n > MAX_ITEMS) p->e->status = RN_E_LIMIT;
     if (p->e->status != RN_OK) return false;
-    if (more > MAX_ITEMS || n > MAX_ITEMS) return p->e->status = RN_E_LIMIT, false;
-    if (n + more <= *max) return true;
-    void **const a = array;
-    uint32_t m = *max ? *max : 64;
-    while (m < n + more) m *= 2;
-    void *const q = mem_realloc(*a, m * size);
-    if (!q) return p->e->status = RN_E_NOMEM, false;
-    *a = q, *max = m;
-    return true;
+    return mem_grow(array, n, max, 64, size) || (p->e->status = RN_E_NOMEM, false);
 }
 
 static uint64_t hash_item(const struct item *x) {
@@ -77,7 +70,7 @@ static void reach(struct recognizer *p, uint32_t node, uint32_t origin, uint32_t
     uint32_t i = (uint32_t)hash_item(&x) & (p->place_table_size - 1);
     for (; p->place_table[i]; i = (i + 1) & (p->place_table_size - 1))
         if (same(&p->places[p->place_table[i] - 1], &x)) return;
-    if (!grow(p, &p->places, p->n_places, 1, &p->max_places, sizeof *p->places)) return;
+    if (!grow(p, &p->places, p->n_places, &p->max_places, sizeof *p->places)) return;
     p->places[p->n_places++] = x;
     p->place_table[i] = p->n_places;
 }
@@ -108,7 +101,7 @@ static void call(struct recognizer *p, uint32_t self, const struct item *at, con
     const struct waiter w = {x->what, x->to, at->origin, count};
     for (uint32_t i = c->waiters; i < p->n_waiters; i++)
         if (memcmp(&p->waiters[i], &w, sizeof w) == 0) return;
-    if (!grow(p, &p->waiters, p->n_waiters, 1, &p->max_waiters, sizeof *p->waiters)) return;
+    if (!grow(p, &p->waiters, p->n_waiters, &p->max_waiters, sizeof *p->waiters)) return;
     p->waiters[p->n_waiters++] = w;
     if (p->predicted[x->what] != self) reach(p, p->r->rules[x->what].start, self, 0);
     p->predicted[x->what] = self;
@@ -130,7 +123,7 @@ static void complete(struct recognizer *p, uint32_t self, uint32_t rule, uint32_
 }
 
 static void add_item(struct recognizer *p, struct config *c, struct item x) {
-    if (!grow(p, &p->items, p->n_items, 1, &p->max_items, sizeof *p->items)) return;
+    if (!grow(p, &p->items, p->n_items, &p->max_items, sizeof *p->items)) return;
     p->items[p->n_items++] = x;
     byte_set_or(&c->live, &p->e->nodes[p->d->states[x.state].expr].first);
 }
@@ -167,7 +160,7 @@ static uint32_t config_of(struct recognizer *p, uint32_t kernel) {
     }
     if (p->n_configs >= p->limit) p->e->status = RN_E_LIMIT;
     const uint32_t max = p->max_configs, self = p->n_configs;
-    if (!grow(p, &p->configs, self, 1, &p->max_configs, sizeof *p->configs)) return CONFIG_DEAD;
+    if (!grow(p, &p->configs, self, &p->max_configs, sizeof *p->configs)) return CONFIG_DEAD;
     if (p->max_configs != max || !p->next) {
         uint32_t *const next = mem_realloc(p->next, (size_t)p->max_configs * p->e->n_classes * sizeof *next);
         if (!next) return p->max_configs = max, p->e->status = RN_E_NOMEM, (uint32_t)CONFIG_DEAD;
@@ -192,7 +185,7 @@ static uint32_t config_of(struct recognizer *p, uint32_t kernel) {
 }
 
 static void add_kernel(struct recognizer *p, struct item x) {
-    if (grow(p, &p->items, p->n_items, 1, &p->max_items, sizeof *p->items)) p->items[p->n_items++] = x;
+    if (grow(p, &p->items, p->n_items, &p->max_items, sizeof *p->items)) p->items[p->n_items++] = x;
 }
 
 // Sorts the kernel that stands at the end of `items`, and gives its config.
@@ -245,7 +238,7 @@ uint32_t recognizer_make_next(struct recognizer *p, uint32_t config, uint32_t by
 rn_status recognizer_init(struct recognizer *p, const struct rules *r, struct dfa *d, uint32_t start, uint32_t limit,
                           rn_error *err) {
     *p = (struct recognizer){.e = d->e, .d = d, .r = r, .limit = limit};
-    if (grow(p, &p->configs, 0, 1, &p->max_configs, sizeof *p->configs)) {
+    if (grow(p, &p->configs, 0, &p->max_configs, sizeof *p->configs)) {
         p->next = mem_calloc((size_t)p->max_configs * p->e->n_classes, sizeof *p->next);
         p->predicted = mem_calloc(r->n_rules ? r->n_rules : 1, sizeof *p->predicted);
         if (!p->next || !p->predicted) p->e->status = RN_E_NOMEM;

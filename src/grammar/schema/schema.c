@@ -52,13 +52,7 @@ void *schema_alloc(struct context *c, size_t n) {
 }
 
 bool schema_grow(struct context *c, void *array, uint32_t n, uint32_t *max, size_t size) {
-    if (n < *max) return true;
-    void **const p = array;
-    const uint32_t more = *max ? *max * 2 : 16;
-    void *const q = mem_realloc(*p, more * size);
-    if (!q) return schema_stop(c, RN_E_NOMEM, NULL, "out of memory");
-    *p = q, *max = more;
-    return true;
+    return mem_grow(array, n, max, 16, size) || schema_stop(c, RN_E_NOMEM, NULL, "out of memory");
 }
 
 const struct list *schema_prepend(struct context *c, const struct list *next, struct list x) {

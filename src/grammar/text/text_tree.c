@@ -72,14 +72,9 @@ const char *text_word(const struct text_tree *t, uint32_t at, int *n) {
 // ---- memory ----
 
 bool text_grow(struct text_tree *t, void *array, uint32_t n, uint32_t *max, size_t size) {
-    if (t->st != RN_OK) return false;
-    if (n < *max) return true;
-    void **const p = array;
-    const uint32_t more = *max ? *max * 2 : 64;
-    void *const q = mem_realloc(*p, more * size);
-    if (!q) return t->st = fail(t->err, RN_E_NOMEM, "out of memory for a grammar of %u bytes", t->n), false;
-    *p = q, *max = more;
-    return true;
+    if (t->st == RN_OK && !mem_grow(array, n, max, 64, size))
+        t->st = fail(t->err, RN_E_NOMEM, "out of memory for a grammar of %u bytes", t->n);
+    return t->st == RN_OK;
 }
 
 void text_tree_init(struct text_tree *t, struct rules *r, const char *s, size_t n,
