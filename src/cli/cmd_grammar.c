@@ -45,20 +45,19 @@ typedef struct finding {
 
 static rn_status look(const check *c, rn_grammar *grammar, const bytes *text, finding *f, rn_error *err) {
     int32_t *ids = NULL;
-    size_t n_ids = 0, n_piece = 0;
+    size_t n_ids = 0, n_allowed = 0;
     rn_matcher *matcher = NULL;
     char *piece = NULL;
     bool is_over;
     rn_status st = rn_tokenize_more(c->on.model, text->data, text->n, false, &ids, &n_ids, err);
     if (st == RN_OK) st = rn_matcher_open(grammar, &matcher, err);
     f->is_allowed = true;
-    for (size_t i = 0; st == RN_OK && i < n_ids && f->is_allowed; i++) {
-        st = rn_matcher_take(matcher, ids[i], &f->is_allowed, err);
-        if (st == RN_OK && f->is_allowed) st = rn_detokenize(c->on.model, ids, i + 1, false, &piece, &n_piece, err);
-        if (st == RN_OK && f->is_allowed) f->n_bytes = n_piece;
-        rn_free(piece);
-        piece = NULL;
+    while (st == RN_OK && n_allowed < n_ids && f->is_allowed) {
+        st = rn_matcher_take(matcher, ids[n_allowed], &f->is_allowed, err);
+        n_allowed += f->is_allowed;
     }
+    if (st == RN_OK) st = rn_detokenize(c->on.model, ids, n_allowed, false, &piece, &f->n_bytes, err);
+    rn_free(piece);
     if (st == RN_OK) st = rn_matcher_state(matcher, &f->is_whole, &is_over, err);
     rn_matcher_close(matcher);
     rn_free(ids);
