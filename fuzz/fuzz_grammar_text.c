@@ -2,7 +2,7 @@
 //
 // The first byte says as what. A state that is alive must lead to a whole text, unless a limit is reached first.
 #include "base/mem.h"
-#include "grammar/recognizer.h"
+#include "grammar/automata.h"
 #include "grammar/regex.h"
 #include "grammar/text/grammar_text.h"
 #include "walk_package.h"
@@ -18,7 +18,16 @@ static int64_t find(void *user, const char *text, size_t n) {
     return n == 7 && memcmp(text, "<think>", n) == 0 ? 995 : n == 3 ? 5 : -1;
 }
 
-static rn_status compile(uint8_t what, struct rules *r, const char *s, size_t n, uint32_t *start, rn_error *err) {
+struct input {
+    const char *s;
+    size_t n;
+    uint8_t what;
+};
+
+static rn_status compile(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    const char *const s = ((const struct input *)source)->s;
+    const size_t n = ((const struct input *)source)->n;
+    const uint8_t what = ((const struct input *)source)->what;
     const struct grammar_tokens tokens = {1000, is_special, find, NULL};
     const struct grammar_text_options o = {.tokens = &tokens, .space = what & 1 ? JSON_SPACE_FREE : JSON_SPACE_DUMPS};
     if (what % 4 < 2)
@@ -28,8 +37,7 @@ static rn_status compile(uint8_t what, struct rules *r, const char *s, size_t n,
                                      .coding = what & 1 ? CODING_JSON : CODING_UTF8};
     expr_id x;
     const rn_status st = regex_compile(r->e, s, n, &ro, &x, err);
-    *start = rule_new(r);
-    rule_define(r, *start, sym_term(r, x));
+    *start = rule_of_term(r, x);
     return st;
 }
 
@@ -51,34 +59,24 @@ static void must_end(struct recognizer *p, uint32_t config) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     const long live = mem_live();
-    const char *const s = (const char *)data + 1;
-    struct exprs e;
-    struct rules r = {0};
-    struct dfa d = {0};
-    struct recognizer p = {0};
-    uint32_t start = 0;
+    static const struct automata_limits limits = {MAX_EXPRS, MAX_EXPRS, MAX_EXPRS, MAX_CONFIGS};
+    const struct input in = {(const char *)data + 1, n ? n - 1 : 0, n ? data[0] : 0};
+    struct automata a;
     rn_error err = {0};
     if (n == 0 || n > 4096) return 0;
-    rn_status st = exprs_init(&e, MAX_EXPRS, &err);
-    if (st == RN_OK) st = rules_init(&r, &e, MAX_EXPRS, &err);
-    if (st == RN_OK) st = compile(data[0], &r, s, n - 1, &start, &err);
-    if (st == RN_OK) st = dfa_init(&d, &e, MAX_EXPRS, &err);
-    if (st == RN_OK) st = rules_compile(&r, start, &d, &err);
-    if (st == RN_OK) st = recognizer_init(&p, &r, &d, start, MAX_CONFIGS, &err);
+    const rn_status st = automata_make(&a, &limits, compile, &in, &err);
     must((st == RN_OK) == (err.text[0] == 0));
     must(st == RN_OK || st == RN_E_ARG || st == RN_E_UNSUPPORTED || st == RN_E_LIMIT || st == RN_E_FORMAT);
     if (st == RN_OK) {
-        uint32_t config = p.first;
-        must_end(&p, config);
-        for (size_t i = 0; i + 1 < n && config != CONFIG_DEAD && i < 16 && e.status == RN_OK; i++) {
-            config = recognizer_next(&p, config, (uint8_t)s[i]);
-            if (config != CONFIG_DEAD) must_end(&p, config);
+        struct recognizer *const p = &a.recognizer;
+        uint32_t config = p->first;
+        must_end(p, config);
+        for (size_t i = 0; i < in.n && config != CONFIG_DEAD && i < 16 && a.exprs.status == RN_OK; i++) {
+            config = recognizer_next(p, config, (uint8_t)in.s[i]);
+            if (config != CONFIG_DEAD) must_end(p, config);
         }
     }
-    recognizer_free(&p);
-    dfa_free(&d);
-    rules_free(&r);
-    exprs_free(&e);
+    automata_free(&a);
     must(mem_live() == live);
     return 0;
 }

@@ -1,7 +1,7 @@
 // fuzz/fuzz_schema.c - a JSON Schema, a zero byte, and a text: what is accepted is JSON, and no byte that may follow is a dead end.
 #include "base/mem.h"
 #include "formats/json/json_tree.h"
-#include "grammar/recognizer.h"
+#include "grammar/automata.h"
 #include "grammar/schema/schema.h"
 #include "walk_package.h"
 #include <string.h>
@@ -38,30 +38,26 @@ static void check_text(struct recognizer *p, const char *text, size_t n) {
     json_free(&tree);
 }
 
+static rn_status compile(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    return schema_compile(r, source, JSON_SPACE_FREE, start, err);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     const uint8_t *const zero = n ? memchr(data, 0, n) : NULL;
     const size_t n_schema = zero ? (size_t)(zero - data) : n, n_text = zero ? n - n_schema - 1 : 0;
     const long live = mem_live();
     struct json_tree tree = {0};
     if (json_read(&tree, (const char *)data, n_schema, NULL) == RN_OK) {
-        struct exprs e = {0};
-        struct rules r = {0};
-        struct dfa d = {0};
-        struct recognizer p = {0};
-        uint32_t start;
+        static const struct automata_limits limits = {MAX_EXPRS, MAX_NODES, MAX_SEARCH, MAX_CONFIGS};
+        struct automata a;
         rn_error err = {0};
-        rn_status st = exprs_init(&e, MAX_EXPRS, &err);
-        if (st == RN_OK) st = rules_init(&r, &e, MAX_NODES, &err);
-        if (st == RN_OK) st = schema_compile(&r, &tree, JSON_SPACE_FREE, &start, &err);
-        if (st == RN_OK) st = dfa_init(&d, &e, MAX_SEARCH, &err);
-        if (st == RN_OK) st = rules_compile(&r, start, &d, &err);
-        if (st == RN_OK) st = recognizer_init(&p, &r, &d, start, MAX_CONFIGS, &err);
+        const rn_status st = automata_make(&a, &limits, compile, &tree, &err);
         must(st == RN_OK || err.text[0]);
         if (st == RN_OK) {
-            check_text(&p, (const char *)data + n - n_text, n_text);
-            walk(&p, data, n);
+            check_text(&a.recognizer, (const char *)data + n - n_text, n_text);
+            walk(&a.recognizer, data, n);
         }
-        recognizer_free(&p), dfa_free(&d), rules_free(&r), exprs_free(&e);
+        automata_free(&a);
     }
     json_free(&tree);
     must(mem_live() == live);

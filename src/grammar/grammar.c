@@ -2,6 +2,7 @@
 #include "grammar/grammar.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "grammar/automata.h"
 #include "grammar/mask.h"
 #include "grammar/regex.h"
 #include "grammar/text/grammar_text.h"
@@ -20,10 +21,7 @@ struct grammar {
     mutex lock; // of what follows
     uint64_t epoch;
     bool is_made;
-    struct exprs exprs;
-    struct dfa dfa;
-    struct rules rules;
-    struct recognizer recognizer;
+    struct automata automata;
     struct masker masker;
 };
 
@@ -44,44 +42,42 @@ void grammar_vocab_free(struct grammar_vocab *v) {
 
 // ---- sources ----
 
-static rn_status start_rule(grammar *g, expr_id x, uint32_t *start) {
-    *start = rule_new(&g->rules);
-    rule_define(&g->rules, *start, sym_term(&g->rules, x));
-    return RN_OK;
-}
-
-static rn_status compile_json(grammar *g, const char *text, size_t n, uint32_t *start, rn_error *err) {
+static rn_status compile_json(struct rules *r, const grammar *g, const char *text, size_t n, uint32_t *start,
+                              rn_error *err) {
     struct json_tree tree = {0};
     rn_status st = json_read(&tree, text, n, err);
     if (st == RN_E_FORMAT) st = RN_E_ARG; // a request is wrong, no file
-    if (st == RN_OK) st = schema_compile(&g->rules, &tree, g->source.space, start, err);
+    if (st == RN_OK) st = schema_compile(r, &tree, g->source.space, start, err);
     json_free(&tree);
     return st;
 }
 
-static rn_status compile_schema(grammar *g, uint32_t *start, rn_error *err) {
-    return compile_json(g, g->source.text.s, g->source.text.n, start, err);
+static rn_status compile_schema(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    const grammar *const g = source;
+    return compile_json(r, g, g->source.text.s, g->source.text.n, start, err);
 }
 
-static rn_status compile_object(grammar *g, uint32_t *start, rn_error *err) {
+static rn_status compile_object(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
     static const char any_object[] = "{\"type\":\"object\"}";
-    return compile_json(g, any_object, sizeof any_object - 1, start, err);
+    return compile_json(r, source, any_object, sizeof any_object - 1, start, err);
 }
 
-static rn_status compile_regex(grammar *g, uint32_t *start, rn_error *err) {
+static rn_status compile_regex(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    const struct grammar_text text = ((const grammar *)source)->source.text;
     expr_id x;
-    const rn_status st = regex_expr(&g->exprs, g->source.text.s, g->source.text.n, REGEX_WHOLE, CODING_UTF8, &x, err);
-    return st == RN_OK ? start_rule(g, x, start) : st;
+    const rn_status st = regex_expr(r->e, text.s, text.n, REGEX_WHOLE, CODING_UTF8, &x, err);
+    if (st == RN_OK) *start = rule_of_term(r, x);
+    return st;
 }
 
-static rn_status compile_choice(grammar *g, uint32_t *start, rn_error *err) {
-    expr_id *const kids = mem_alloc((g->source.n_choices + 1) * sizeof *kids);
+static rn_status compile_choice(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    const struct grammar_source *const from = &((const grammar *)source)->source;
+    expr_id *const kids = mem_alloc((from->n_choices + 1) * sizeof *kids);
     if (!kids) return fail(err, RN_E_NOMEM, "choices: out of memory");
-    for (size_t i = 0; i < g->source.n_choices; i++)
-        kids[i] = expr_text(&g->exprs, g->source.choices[i].s, g->source.choices[i].n);
-    const expr_id x = expr_or(&g->exprs, kids, g->source.n_choices);
+    for (size_t i = 0; i < from->n_choices; i++) kids[i] = expr_text(r->e, from->choices[i].s, from->choices[i].n);
+    *start = rule_of_term(r, expr_or(r->e, kids, from->n_choices));
     mem_free(kids);
-    return start_rule(g, x, start);
+    return RN_OK;
 }
 
 static bool is_control(void *user, uint32_t id) {
@@ -94,46 +90,38 @@ static int64_t find_control(void *user, const char *text, size_t n) {
     return v->find_token ? v->find_token(v->user, text, n) : -1;
 }
 
-static rn_status compile_cfg(grammar *g, uint32_t *start, rn_error *err) {
+static rn_status compile_cfg(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    const grammar *const g = source;
     const struct grammar_text text = g->source.text;
     const struct grammar_tokens tokens = {(uint32_t)g->vocab->n_tokens, is_control, find_control,
                                           (void *)(uintptr_t)g->vocab};
     const struct grammar_text_options o = {.tokens = &tokens, .space = g->source.space};
     const bool is_lark = grammar_text_kind(text.s, text.n) == GRAMMAR_TEXT_LARK;
-    return (is_lark ? lark_compile : gbnf_compile)(&g->rules, text.s, text.n, &o, start, err);
+    return (is_lark ? lark_compile : gbnf_compile)(r, text.s, text.n, &o, start, err);
 }
 
-static rn_status (*const compilers[GRAMMAR_N_KINDS])(grammar *g, uint32_t *start, rn_error *err) = {
+static const automata_compile compilers[GRAMMAR_N_KINDS] = {
     [GRAMMAR_SCHEMA] = compile_schema, [GRAMMAR_OBJECT] = compile_object, [GRAMMAR_REGEX] = compile_regex,
     [GRAMMAR_CHOICE] = compile_choice, [GRAMMAR_CFG] = compile_cfg,
 };
 
 static void free_automata(grammar *g) {
     masker_free(&g->masker);
-    recognizer_free(&g->recognizer);
-    dfa_free(&g->dfa);
-    rules_free(&g->rules);
-    exprs_free(&g->exprs);
+    automata_free(&g->automata);
     g->is_made = false;
 }
 
 static void count_bytes(grammar *g) {
-    const uint64_t n = exprs_bytes(&g->exprs) + dfa_bytes(&g->dfa) + rules_bytes(&g->rules) +
-                       recognizer_bytes(&g->recognizer) + masker_bytes(&g->masker);
-    atomic_store(&g->n_bytes, sizeof *g + g->n_source + n);
+    atomic_store(&g->n_bytes, sizeof *g + g->n_source + automata_bytes(&g->automata) + masker_bytes(&g->masker));
 }
 
 uint64_t grammar_bytes(const grammar *g) { return atomic_load(&g->n_bytes); }
 
 static rn_status make_automata(grammar *g, rn_error *err) {
-    uint32_t start = 0;
-    rn_status st = exprs_init(&g->exprs, GRAMMAR_MAX_EXPRS, err);
-    if (st == RN_OK) st = rules_init(&g->rules, &g->exprs, GRAMMAR_MAX_NODES, err);
-    if (st == RN_OK) st = compilers[g->source.kind](g, &start, err);
-    if (st == RN_OK) st = dfa_init(&g->dfa, &g->exprs, GRAMMAR_MAX_SEARCH, err);
-    if (st == RN_OK) st = rules_compile(&g->rules, start, &g->dfa, err);
-    if (st == RN_OK) st = recognizer_init(&g->recognizer, &g->rules, &g->dfa, start, GRAMMAR_MAX_CONFIGS, err);
-    if (st == RN_OK) st = masker_init(&g->masker, &g->recognizer, &g->vocab->trie, GRAMMAR_MAX_MASKS, err);
+    static const struct automata_limits limits = {GRAMMAR_MAX_EXPRS, GRAMMAR_MAX_NODES, GRAMMAR_MAX_SEARCH,
+                                                  GRAMMAR_MAX_CONFIGS};
+    rn_status st = automata_make(&g->automata, &limits, compilers[g->source.kind], g, err);
+    if (st == RN_OK) st = masker_init(&g->masker, &g->automata.recognizer, &g->vocab->trie, GRAMMAR_MAX_MASKS, err);
     g->epoch++;
     g->is_made = st == RN_OK;
     if (st != RN_OK) free_automata(g);
@@ -224,7 +212,7 @@ static uint32_t read_token(grammar *g, uint32_t config, int32_t token, size_t sk
     if (!token_is_text(g, token)) return CONFIG_DEAD;
     const struct token_bytes *const t = &g->vocab->tokens[token];
     if (t->n <= skip) return config;
-    return recognizer_read(&g->recognizer, config, t->bytes + skip, t->n - skip);
+    return recognizer_read(&g->automata.recognizer, config, t->bytes + skip, t->n - skip);
 }
 
 // Reads the cursor's tokens again if its states are those of earlier automata.
@@ -235,11 +223,11 @@ static rn_status catch_up(struct grammar_cursor *c, rn_error *err) {
         if (st != RN_OK) return st;
     }
     if (c->epoch == g->epoch) return RN_OK;
-    c->configs[0] = g->recognizer.first;
+    c->configs[0] = g->automata.recognizer.first;
     for (uint32_t i = 0; i < c->n; i++)
         c->configs[i + 1] = read_token(g, c->configs[i], c->tokens[i], skip_left(c, i));
     c->epoch = g->epoch;
-    return exprs_status(&g->exprs, err);
+    return exprs_status(&g->automata.exprs, err);
 }
 
 // Calls work() on automata that are whole. If they reach a limit they are made anew, once.
@@ -252,7 +240,7 @@ static rn_status with_automata(struct grammar_cursor *c, void (*work)(struct gra
         st = catch_up(c, err);
         if (st == RN_OK) {
             work(c, user);
-            st = exprs_status(&g->exprs, err);
+            st = exprs_status(&g->automata.exprs, err);
         }
         if (st == RN_OK) break;
         c->epoch = 0;
@@ -333,7 +321,7 @@ static void write_mask(struct grammar_cursor *c, void *user) {
     const uint32_t config = c->configs[c->n];
     const size_t skip = skip_left(c, c->n);
     memset(m->mask + n_words, 0, (m->n_words - n_words) * sizeof *m->mask);
-    m->is_whole = skip == 0 && recognizer_accepts(&c->g->recognizer, config);
+    m->is_whole = skip == 0 && recognizer_accepts(&c->g->automata.recognizer, config);
     if (skip == 0) {
         const uint64_t *const mask = masker_get(&c->g->masker, config);
         for (size_t w = 0; mask && w < n_words; w++) m->mask[w] &= mask[w]; // else the automata say why
@@ -363,8 +351,8 @@ struct state {
 static void look(struct grammar_cursor *c, void *user) {
     struct state *const s = user;
     const uint32_t config = c->configs[c->n];
-    s->is_whole = recognizer_accepts(&c->g->recognizer, config);
-    s->is_over = s->is_whole && byte_set_empty(recognizer_live(&c->g->recognizer, config));
+    s->is_whole = recognizer_accepts(&c->g->automata.recognizer, config);
+    s->is_over = s->is_whole && byte_set_empty(recognizer_live(&c->g->automata.recognizer, config));
 }
 
 rn_status grammar_state(struct grammar_cursor *c, bool *is_whole, bool *is_over, rn_error *err) {
@@ -382,11 +370,11 @@ struct forcing {
 static void force(struct grammar_cursor *c, void *user) {
     struct forcing *const f = user;
     uint32_t config = c->configs[c->n];
-    for (f->n = 0; f->n < f->max && !recognizer_accepts(&c->g->recognizer, config); f->n++) {
+    for (f->n = 0; f->n < f->max && !recognizer_accepts(&c->g->automata.recognizer, config); f->n++) {
         uint8_t byte;
-        if (!byte_set_one(recognizer_live(&c->g->recognizer, config), &byte)) return;
+        if (!byte_set_one(recognizer_live(&c->g->automata.recognizer, config), &byte)) return;
         f->bytes[f->n] = (char)byte;
-        config = recognizer_next(&c->g->recognizer, config, byte);
+        config = recognizer_next(&c->g->automata.recognizer, config, byte);
     }
 }
 

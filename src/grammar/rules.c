@@ -6,15 +6,9 @@
 enum { MAX_MERGED_DEPTH = 64 };
 
 static bool grow(struct rules *r, void *array, uint32_t n, uint32_t *max, size_t size) {
+    if (r->e->status == RN_OK && n >= r->limit) r->e->status = RN_E_LIMIT;
     if (r->e->status != RN_OK) return false;
-    if (n >= r->limit) return r->e->status = RN_E_LIMIT, false;
-    if (n < *max) return true;
-    void **const p = array;
-    const uint32_t more = *max ? *max * 2 : 64;
-    void *const q = mem_realloc(*p, more * size);
-    if (!q) return r->e->status = RN_E_NOMEM, false;
-    *p = q, *max = more;
-    return true;
+    return mem_grow(array, n, max, 64, size) || (r->e->status = RN_E_NOMEM, false);
 }
 
 rn_status rules_init(struct rules *r, struct exprs *e, uint32_t limit, rn_error *err) {
@@ -126,6 +120,12 @@ uint32_t rule_new(struct rules *r) {
 void rule_define(struct rules *r, uint32_t rule, sym_id body) {
     if (r->e->status != RN_OK) return;
     r->rules[rule].body = body, r->rules[rule].is_defined = true;
+}
+
+uint32_t rule_of_term(struct rules *r, expr_id x) {
+    const uint32_t rule = rule_new(r);
+    rule_define(r, rule, sym_term(r, x));
+    return rule;
 }
 
 void rule_link(struct rules *r, uint32_t rule, uint32_t from, uint32_t to, sym_id sym) {

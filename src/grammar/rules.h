@@ -79,7 +79,8 @@ sym_id sym_repeat(struct rules *r, sym_id a, uint32_t min, uint32_t max); // max
 sym_id sym_rule(struct rules *r, uint32_t rule);
 bool sym_is_regular(const struct rules *r, sym_id a); // is it one terminal?
 
-uint32_t rule_new(struct rules *r); // to be defined later
+uint32_t rule_new(struct rules *r);                // to be defined later
+uint32_t rule_of_term(struct rules *r, expr_id x); // a new one, of one terminal
 void rule_define(struct rules *r, uint32_t rule, sym_id body);
 // A rule as a graph: a text of it leads from place 0 to place 1. Places are numbered by the caller.
 void rule_link(struct rules *r, uint32_t rule, uint32_t from, uint32_t to, sym_id sym);

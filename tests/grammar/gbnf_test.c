@@ -134,7 +134,7 @@ TEST(what_is_wrong_is_named_with_its_line_and_column) {
         {"root ::= root \"a\"", "nothing matches", RN_E_FORMAT},
         {"root ::= x \"a\"\nx ::= y\ny ::= \"b\" x", "nothing matches", RN_E_FORMAT},
     };
-    struct text_match m;
+    struct automata m;
     rn_error err = {0};
     text_match_errors(gbnf_compile, cases, COUNT(cases));
     CHECK_FAILS(text_match_open(&m, gbnf_compile, "root ::= <think>", 16, NULL, &err), RN_E_UNSUPPORTED, &err);
@@ -149,17 +149,17 @@ static void keep_note(void *user, const char *line) {
 
 TEST(rules_that_are_not_reached_are_named) {
     char notes[200] = "";
-    struct text_match m;
+    struct automata m;
     rn_error err = {0};
     static const char text[] = "root ::= a\na ::= \"x\"\n  b ::= c\nc ::= b | \"y\"";
     const struct grammar_text_options o = {.note = keep_note, .user = notes};
-    if (CHECK_OK(text_match_open(&m, gbnf_compile, text, strlen(text), &o, &err), &err)) text_match_close(&m);
+    if (CHECK_OK(text_match_open(&m, gbnf_compile, text, strlen(text), &o, &err), &err)) automata_free(&m);
     CHECK_STR(notes, "3:3: \"b\" is not reached from \"root\";4:1: \"c\" is not reached from \"root\";");
 }
 
 // Each at its limit, and one beyond.
 TEST(limits_are_reached_quickly_and_named) {
-    struct text_match m;
+    struct automata m;
     rn_error err = {0};
     const struct {
         const char *before, *s, *after;
@@ -175,13 +175,13 @@ TEST(limits_are_reached_quickly_and_named) {
         CHECK_STR(err.text, limits[i].why);
     }
     char *text = text_match_repeated("root ::= \"a\"", "*", 200, "");
-    if (CHECK_OK(text_match_open(&m, gbnf_compile, text, strlen(text), NULL, &err), &err)) text_match_close(&m);
+    if (CHECK_OK(text_match_open(&m, gbnf_compile, text, strlen(text), NULL, &err), &err)) automata_free(&m);
     text = text_match_repeated("root ::= ((((((((((", "(", 90, "\"a\"");
     for (int i = 0; i < 100; i++) strcat(text, ")");
-    if (CHECK_OK(text_match_open(&m, gbnf_compile, text, strlen(text), NULL, &err), &err)) text_match_close(&m);
+    if (CHECK_OK(text_match_open(&m, gbnf_compile, text, strlen(text), NULL, &err), &err)) automata_free(&m);
     text = text_match_repeated("root ::= \"a\"\n", "#", GRAMMAR_TEXT_MAX_BYTES - 13, "");
     if (CHECK_OK(text_match_open(&m, gbnf_compile, text, GRAMMAR_TEXT_MAX_BYTES, NULL, &err), &err))
-        text_match_close(&m);
+        automata_free(&m);
     CHECK_FAILS(text_match_open(&m, gbnf_compile, text, GRAMMAR_TEXT_MAX_BYTES + 1, NULL, &err), RN_E_LIMIT, &err);
     CHECK_STR(err.text, "a grammar of 4194305 bytes: at most 4194304");
 }
@@ -200,18 +200,18 @@ static char *named_rules(int n, const char *body) { // r0 ::= BODY with %d, for 
 }
 
 TEST(long_and_large_grammars_take_no_more_than_their_size) {
-    struct text_match m;
+    struct automata m;
     rn_error err = {0};
     // a chain of rules, and one whose text would double with each
     char *text = named_rules(40000, "r%d");
     if (CHECK_OK(text_match_open(&m, gbnf_compile, text, strlen(text), NULL, &err), &err)) {
         CHECK_INT(text_match_verdict(&m, "a", 1), '+');
-        text_match_close(&m);
+        automata_free(&m);
     }
     text = named_rules(60, "r%d r%d");
     if (CHECK_OK(text_match_open(&m, gbnf_compile, text, strlen(text), NULL, &err), &err)) {
         CHECK_INT(text_match_verdict(&m, "aaaaaaaaaa", 10), '.');
-        text_match_close(&m);
+        automata_free(&m);
     }
     text = named_rules(GRAMMAR_TEXT_MAX_NAMES, "r%d");
     CHECK_FAILS(text_match_open(&m, gbnf_compile, text, strlen(text), NULL, &err), RN_E_LIMIT, &err);
@@ -219,11 +219,11 @@ TEST(long_and_large_grammars_take_no_more_than_their_size) {
     // many short symbols and many alternatives in a row: linear
     text = text_match_repeated("root ::= \"x\"", " \"ab\"", 20000, "");
     if (CHECK_OK(text_match_open(&m, gbnf_compile, text, strlen(text), NULL, &err), &err)) {
-        CHECK(m.e.n_nodes < 100000);
-        text_match_close(&m);
+        CHECK(m.exprs.n_nodes < 100000);
+        automata_free(&m);
     }
     text = text_match_repeated("root ::= \"x\"", "|\"ab\"[a-c]", 20000, "");
-    if (CHECK_OK(text_match_open(&m, gbnf_compile, text, strlen(text), NULL, &err), &err)) text_match_close(&m);
+    if (CHECK_OK(text_match_open(&m, gbnf_compile, text, strlen(text), NULL, &err), &err)) automata_free(&m);
     text = text_match_repeated("root ::= \"", "ab", 1 << 20, "\"");
     CHECK_FAILS(text_match_open(&m, gbnf_compile, text, strlen(text), NULL, &err), RN_E_LIMIT, &err);
 }
@@ -231,10 +231,10 @@ TEST(long_and_large_grammars_take_no_more_than_their_size) {
 static rn_status compile_one(void *user) {
     static const char text[] =
         "root ::= a+ | <think> !<[1001]>* b{2,3}\na ::= [^a-z] | (\"xy\" b)?\nb ::= \"(\" b \")\" | c\nc ::= \"é\"";
-    struct text_match m;
+    struct automata m;
     rn_error err = {0};
     const rn_status st = text_match_open(&m, gbnf_compile, text, strlen(text), user, &err);
-    if (st == RN_OK) text_match_close(&m);
+    if (st == RN_OK) automata_free(&m);
     return st;
 }
 

@@ -200,7 +200,7 @@ TEST(what_is_wrong_or_not_supported_is_named_with_its_line_and_column) {
         if (cases[i].why) {
             text_match_errors(lark_compile, &cases[i], 1);
         } else { // what the schema's compiler says comes behind the place
-            struct text_match m;
+            struct automata m;
             rn_error err = {0};
             CHECK_FAILS(text_match_open(&m, lark_compile, cases[i].grammar, strlen(cases[i].grammar), NULL, &err),
                         cases[i].status, &err);
@@ -216,18 +216,18 @@ static void keep_note(void *user, const char *line) {
 
 TEST(what_has_no_effect_is_named) {
     char notes[300] = "";
-    struct text_match m;
+    struct automata m;
     rn_error err = {0};
     static const char text[] = "start: a\na[capture]: /x/\nb: C\nC: \"c\"\n%ignore D\nD: \"d\"";
     const struct grammar_text_options o = {.note = keep_note, .user = notes};
-    if (CHECK_OK(text_match_open(&m, lark_compile, text, strlen(text), &o, &err), &err)) text_match_close(&m);
+    if (CHECK_OK(text_match_open(&m, lark_compile, text, strlen(text), &o, &err), &err)) automata_free(&m);
     CHECK_STR(
         notes,
         "2:3: capture has no effect: nothing is captured;3:1: \"b\" is not reached from \"start\";4:1: \"C\" is not reached from \"start\";");
 }
 
 TEST(nesting_and_doubling_are_limited) {
-    struct text_match m;
+    struct automata m;
     rn_error err = {0};
     static const char *const nested[] = {"(", "[", "~(", "%lark { start: "};
     for (size_t i = 0; i < COUNT(nested); i++) {
@@ -249,10 +249,10 @@ static rn_status compile_one(void *user) {
         "%import common (INT, WS)\n%ignore WS | /#.*/\nstart: (a | B)+ <think> <[^1001]>* p::0 %json {\"type\":\"integer\"} d\n"
         "a[lazy]: INT \";\"i\nB: /[a-z]+\\b/i\np::_: \"x\" p::incr(_) %if lt(_, 2) | %regex {\"substring_words\": \"a b\"}\n"
         "d: %lark { start: \"q\"..\"s\" }\n";
-    struct text_match m;
+    struct automata m;
     rn_error err = {0};
     const rn_status st = text_match_open(&m, lark_compile, text, strlen(text), user, &err);
-    if (st == RN_OK) text_match_close(&m);
+    if (st == RN_OK) automata_free(&m);
     return st;
 }
 

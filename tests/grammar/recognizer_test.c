@@ -1,6 +1,7 @@
 // tests/grammar/recognizer_test.c - random grammars against the definition of what they derive, and masks against brute force.
 #include "base/mem.h"
 #include "base/philox.h"
+#include "grammar/automata.h"
 #include "grammar/chars.h"
 #include "grammar/mask.h"
 #include "tests/check.h"
@@ -117,27 +118,11 @@ static void derive_all(const struct plain *g) {
 
 // ---- the same grammar, compiled ----
 
-struct machine {
-    struct exprs e;
-    struct rules r;
-    struct dfa d;
-    struct recognizer p;
-};
-
-static void close_machine(struct machine *m) {
-    recognizer_free(&m->p);
-    dfa_free(&m->d);
-    rules_free(&m->r);
-    exprs_free(&m->e);
-}
-
-static rn_status open_machine(struct machine *m, const struct plain *g, rn_error *err) {
+static rn_status compile_plain(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    const struct plain *const g = source;
     uint32_t rules[N_RULES];
-    *m = (struct machine){0};
-    rn_status st = exprs_init(&m->e, 1 << 16, err);
-    if (st == RN_OK) st = rules_init(&m->r, &m->e, 1 << 16, err);
-    if (st != RN_OK) return close_machine(m), st;
-    for (int i = 0; i < N_RULES; i++) rules[i] = rule_new(&m->r);
+    (void)err;
+    for (int i = 0; i < N_RULES; i++) rules[i] = rule_new(r);
     for (int i = 0; i < N_RULES; i++) {
         sym_id alts[MAX_ALTS];
         for (int a = 0; a < g->n_alts[i]; a++) {
@@ -146,21 +131,23 @@ static rn_status open_machine(struct machine *m, const struct plain *g, rn_error
             for (int k = 0; k < alt->n; k++) {
                 const struct part *const p = &alt->parts[k];
                 const char letter = (char)('a' + p->what);
-                const sym_id one = p->is_rule ? sym_rule(&m->r, rules[p->what]) : sym_text(&m->r, &letter, 1);
+                const sym_id one = p->is_rule ? sym_rule(r, rules[p->what]) : sym_text(r, &letter, 1);
                 const bool is_plain = p->min == 1 && p->max == 1;
-                parts[k] =
-                    is_plain ? one
-                             : sym_repeat(&m->r, one, (uint32_t)p->min, p->max < 0 ? EXPR_NO_MAX : (uint32_t)p->max);
+                parts[k] = is_plain
+                               ? one
+                               : sym_repeat(r, one, (uint32_t)p->min, p->max < 0 ? EXPR_NO_MAX : (uint32_t)p->max);
             }
-            alts[a] = sym_seq(&m->r, parts, (size_t)alt->n);
+            alts[a] = sym_seq(r, parts, (size_t)alt->n);
         }
-        rule_define(&m->r, rules[i], sym_alt(&m->r, alts, (size_t)g->n_alts[i]));
+        rule_define(r, rules[i], sym_alt(r, alts, (size_t)g->n_alts[i]));
     }
-    st = dfa_init(&m->d, &m->e, 100000, err);
-    if (st == RN_OK) st = rules_compile(&m->r, rules[0], &m->d, err);
-    if (st == RN_OK) st = recognizer_init(&m->p, &m->r, &m->d, rules[0], MOST_CONFIGS, err);
-    if (st != RN_OK) close_machine(m);
-    return st;
+    *start = rules[0];
+    return RN_OK;
+}
+
+static rn_status open_plain(struct automata *m, const struct plain *g, rn_error *err) {
+    static const struct automata_limits limits = {1 << 16, 1 << 16, 100000, MOST_CONFIGS};
+    return automata_make(m, &limits, compile_plain, g, err);
 }
 
 TEST(random_grammars_accept_what_they_derive_and_begin_nothing_else) {
@@ -168,10 +155,10 @@ TEST(random_grammars_accept_what_they_derive_and_begin_nothing_else) {
     for (uint64_t seed = 1; seed <= 400; seed++) {
         struct dice d = {seed, 0};
         const struct plain g = any_grammar(&d);
-        struct machine m;
+        struct automata m;
         rn_error err = {0};
         derive_all(&g);
-        const rn_status st = open_machine(&m, &g, &err);
+        const rn_status st = open_plain(&m, &g, &err);
         check_note("seed %llu", (unsigned long long)seed);
         if (st == RN_E_FORMAT) { // it matches nothing
             for (int t = 0; t < N_TEXTS; t++) CHECK(!derives[0][t]);
@@ -183,15 +170,15 @@ TEST(random_grammars_accept_what_they_derive_and_begin_nothing_else) {
             char s[MAX_LEN + 1];
             text_of(t, s);
             const size_t n = strlen(s);
-            const uint32_t config = recognizer_read(&m.p, m.p.first, s, n);
+            const uint32_t config = recognizer_read(&m.recognizer, m.recognizer.first, s, n);
             check_note("seed %llu, text '%s'", (unsigned long long)seed, s);
-            if (!CHECK_INT(config != CONFIG_DEAD && recognizer_accepts(&m.p, config), derives[0][t])) return;
+            if (!CHECK_INT(config != CONFIG_DEAD && recognizer_accepts(&m.recognizer, config), derives[0][t])) return;
             n_whole += derives[0][t];
             // A text that begins a text has all its beginnings alive.
             for (size_t k = 0; k <= n && derives[0][t]; k++)
-                if (!CHECK(recognizer_read(&m.p, m.p.first, s, k) != CONFIG_DEAD)) return;
+                if (!CHECK(recognizer_read(&m.recognizer, m.recognizer.first, s, k) != CONFIG_DEAD)) return;
         }
-        close_machine(&m);
+        automata_free(&m);
     }
     CHECK(n_empty > 10 && n_whole > 1000);
 }
@@ -203,9 +190,9 @@ TEST(each_state_that_is_alive_leads_to_a_whole_text) {
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct dice d = {seed, 0};
         const struct plain g = any_grammar(&d);
-        struct machine m;
+        struct automata m;
         rn_error err = {0};
-        if (open_machine(&m, &g, &err) != RN_OK) continue;
+        if (open_plain(&m, &g, &err) != RN_OK) continue;
         for (int t = 0; t < N_SHORT; t++) {
             char s[MAX_LEN + 1];
             static uint32_t queue[MAX_CONFIGS];
@@ -213,13 +200,14 @@ TEST(each_state_that_is_alive_leads_to_a_whole_text) {
             bool is_found = false;
             n_searches++;
             text_of(t, s);
-            queue[0] = recognizer_read(&m.p, m.p.first, s, strlen(s));
+            queue[0] = recognizer_read(&m.recognizer, m.recognizer.first, s, strlen(s));
             if (queue[0] == CONFIG_DEAD) continue;
             for (; front < n && !is_found; front++) {
-                is_found = recognizer_accepts(&m.p, queue[front]);
+                is_found = recognizer_accepts(&m.recognizer, queue[front]);
                 for (int b = 0; b < N_LETTERS && n < MAX_CONFIGS; b++) {
-                    const uint32_t to = recognizer_next(&m.p, queue[front], (uint8_t)('a' + b));
-                    const bool is_live = byte_set_has(recognizer_live(&m.p, queue[front]), (uint8_t)('a' + b));
+                    const uint32_t to = recognizer_next(&m.recognizer, queue[front], (uint8_t)('a' + b));
+                    const bool is_live =
+                        byte_set_has(recognizer_live(&m.recognizer, queue[front]), (uint8_t)('a' + b));
                     if (!CHECK_INT(is_live, to != CONFIG_DEAD)) return;
                     if (to != CONFIG_DEAD && seen[to] != n_searches) queue[n++] = to, seen[to] = n_searches;
                 }
@@ -229,7 +217,7 @@ TEST(each_state_that_is_alive_leads_to_a_whole_text) {
             n_open += !is_found; // its ends are too far away
             n_found += is_found;
         }
-        close_machine(&m);
+        automata_free(&m);
     }
     CHECK(n_found > 50 * n_open);
 }
@@ -252,36 +240,36 @@ TEST(masks_equal_brute_force_over_random_vocabularies) {
         const struct plain g = any_grammar(&d);
         static struct token_bytes tokens[N_TOKENS];
         static char bytes[N_TOKENS][8];
-        struct machine m;
+        struct automata m;
         struct vocab_trie v;
         struct masker masker;
         rn_error err = {0};
-        if (open_machine(&m, &g, &err) != RN_OK) continue;
+        if (open_plain(&m, &g, &err) != RN_OK) continue;
         any_tokens(&d, tokens, bytes);
         if (!CHECK_OK(vocab_trie_init(&v, tokens, N_TOKENS, &err), &err)) return;
-        if (!CHECK_OK(masker_init(&masker, &m.p, &v, 4, &err), &err)) return;
-        uint32_t config = m.p.first;
+        if (!CHECK_OK(masker_init(&masker, &m.recognizer, &v, 4, &err), &err)) return;
+        uint32_t config = m.recognizer.first;
         for (int i = 0; i < 40; i++) {
             const uint64_t *const mask = masker_get(&masker, config);
             int allowed[N_TOKENS], n_allowed = 0;
             if (!CHECK(mask != NULL)) return;
             for (int t = 0; t < N_TOKENS; t++) {
-                const bool want =
-                    tokens[t].n > 0 && recognizer_read(&m.p, config, tokens[t].bytes, tokens[t].n) != CONFIG_DEAD;
+                const bool want = tokens[t].n > 0 &&
+                                  recognizer_read(&m.recognizer, config, tokens[t].bytes, tokens[t].n) != CONFIG_DEAD;
                 check_note("seed %llu, step %d, token %d", (unsigned long long)seed, i, t);
                 if (!CHECK_INT(mask[t / 64] >> t % 64 & 1, want)) return;
                 if (want) allowed[n_allowed++] = t;
             }
             if (n_allowed == 0 || roll(&d, 6) == 0) {
-                config = m.p.first; // another text
+                config = m.recognizer.first; // another text
                 continue;
             }
             const struct token_bytes *const t = &tokens[allowed[roll(&d, n_allowed)]];
-            config = recognizer_read(&m.p, config, t->bytes, t->n);
+            config = recognizer_read(&m.recognizer, config, t->bytes, t->n);
         }
         masker_free(&masker);
         vocab_trie_free(&v);
-        close_machine(&m);
+        automata_free(&m);
     }
 }
 
@@ -318,7 +306,18 @@ static expr_id any_string(struct exprs *e, struct dice *d) {
     return expr_cat(e, x, end);
 }
 
+// source: dice, a copy of which is thrown.
+static rn_status compile_strings(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    struct dice d = *(const struct dice *)source;
+    (void)err;
+    const sym_id first = sym_term(r, any_string(r->e, &d)), between = sym_text(r, ", \"", 3);
+    *start = rule_new(r);
+    rule_define(r, *start, sym_seq(r, (sym_id[]){first, between, sym_term(r, any_string(r->e, &d))}, 3));
+    return RN_OK;
+}
+
 TEST(masks_of_strings_equal_brute_force) {
+    static const struct automata_limits limits = {1 << 18, 1 << 16, 100000, 1 << 18};
     struct token_bytes tokens[N_PIECES];
     struct vocab_trie v;
     rn_error err = {0};
@@ -326,35 +325,27 @@ TEST(masks_of_strings_equal_brute_force) {
     if (!CHECK_OK(vocab_trie_init(&v, tokens, N_PIECES, &err), &err)) return;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct dice d = {seed, 0};
-        struct machine m = {0};
+        struct automata m;
         struct masker masker;
-        CHECK_OK(exprs_init(&m.e, 1 << 18, &err), &err);
-        CHECK_OK(rules_init(&m.r, &m.e, 1 << 16, &err), &err);
-        const uint32_t start = rule_new(&m.r);
-        const sym_id strings[] = {sym_term(&m.r, any_string(&m.e, &d)), sym_text(&m.r, ", \"", 3),
-                                  sym_term(&m.r, any_string(&m.e, &d))};
-        rule_define(&m.r, start, sym_seq(&m.r, strings, 3));
-        CHECK_OK(dfa_init(&m.d, &m.e, 100000, &err), &err);
-        CHECK_OK(rules_compile(&m.r, start, &m.d, &err), &err);
-        CHECK_OK(recognizer_init(&m.p, &m.r, &m.d, start, 1 << 18, &err), &err);
-        if (!CHECK_OK(masker_init(&masker, &m.p, &v, 8, &err), &err)) return;
-        uint32_t config = m.p.first;
+        if (!CHECK_OK(automata_make(&m, &limits, compile_strings, &d, &err), &err)) return;
+        if (!CHECK_OK(masker_init(&masker, &m.recognizer, &v, 8, &err), &err)) return;
+        uint32_t config = m.recognizer.first;
         for (int i = 0; i < 120; i++) {
             const uint64_t *const mask = masker_get(&masker, config);
             int allowed[N_PIECES], n_allowed = 0;
             if (!CHECK(mask != NULL)) return;
             for (int t = 0; t < N_PIECES; t++) {
-                const bool want = recognizer_read(&m.p, config, tokens[t].bytes, tokens[t].n) != CONFIG_DEAD;
+                const bool want = recognizer_read(&m.recognizer, config, tokens[t].bytes, tokens[t].n) != CONFIG_DEAD;
                 check_note("seed %llu, step %d, token %d '%s'", (unsigned long long)seed, i, t, pieces[t]);
                 if (!CHECK_INT(mask[0] >> t & 1, want)) return;
                 if (want) allowed[n_allowed++] = t;
             }
             if (n_allowed == 0) break;
             const struct token_bytes *const t = &tokens[allowed[roll(&d, n_allowed)]];
-            config = recognizer_read(&m.p, config, t->bytes, t->n);
+            config = recognizer_read(&m.recognizer, config, t->bytes, t->n);
         }
         masker_free(&masker);
-        close_machine(&m);
+        automata_free(&m);
     }
     vocab_trie_free(&v);
 }

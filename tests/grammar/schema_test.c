@@ -1,6 +1,6 @@
 // tests/grammar/schema_test.c - JSON Schema: what each keyword lets through, what is refused, and how fast hostile schemas are.
 #include "base/mem.h"
-#include "grammar/recognizer.h"
+#include "grammar/automata.h"
 #include "grammar/schema/schema.h"
 #include "tests/check.h"
 #include <stdarg.h>
@@ -10,39 +10,29 @@
 
 enum { MAX_EXPRS = 1 << 19, MAX_SEARCH = 8192, MAX_NODES = 1 << 20, MAX_CONFIGS = 1 << 16 };
 
-struct machine {
-    struct json_tree tree;
-    struct exprs e;
-    struct rules r;
-    struct dfa d;
-    struct recognizer p;
+struct schema_source {
+    const char *text;
+    size_t n;
+    enum json_space space;
 };
 
-static void close_machine(struct machine *m) {
-    recognizer_free(&m->p);
-    dfa_free(&m->d);
-    rules_free(&m->r);
-    exprs_free(&m->e);
-    json_free(&m->tree);
-}
-
-static rn_status open_machine(struct machine *m, const char *schema, size_t n, enum json_space space, rn_error *err) {
-    uint32_t start = 0;
-    *m = (struct machine){0};
-    rn_status st = json_read(&m->tree, schema, n, err);
-    if (st == RN_OK) st = exprs_init(&m->e, MAX_EXPRS, err);
-    if (st == RN_OK) st = rules_init(&m->r, &m->e, MAX_NODES, err);
-    if (st == RN_OK) st = schema_compile(&m->r, &m->tree, space, &start, err);
-    if (st == RN_OK) st = dfa_init(&m->d, &m->e, MAX_SEARCH, err);
-    if (st == RN_OK) st = rules_compile(&m->r, start, &m->d, err);
-    if (st == RN_OK) st = recognizer_init(&m->p, &m->r, &m->d, start, MAX_CONFIGS, err);
-    if (st != RN_OK) close_machine(m);
+static rn_status compile(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    const struct schema_source *const from = source;
+    struct json_tree tree = {0};
+    rn_status st = json_read(&tree, from->text, from->n, err);
+    if (st == RN_OK) st = schema_compile(r, &tree, from->space, start, err);
+    json_free(&tree);
     return st;
 }
 
-static bool accepts(struct machine *m, const char *text) {
-    const uint32_t config = recognizer_read(&m->p, m->p.first, text, strlen(text));
-    return config != CONFIG_DEAD && recognizer_accepts(&m->p, config);
+static rn_status open_schema(struct automata *m, const char *schema, size_t n, enum json_space space, rn_error *err) {
+    static const struct automata_limits limits = {MAX_EXPRS, MAX_NODES, MAX_SEARCH, MAX_CONFIGS};
+    return automata_make(m, &limits, compile, &(struct schema_source){schema, n, space}, err);
+}
+
+static bool accepts(struct automata *m, const char *text) {
+    const uint32_t config = recognizer_read(&m->recognizer, m->recognizer.first, text, strlen(text));
+    return config != CONFIG_DEAD && recognizer_accepts(&m->recognizer, config);
 }
 
 struct keyword_case {
@@ -51,10 +41,10 @@ struct keyword_case {
 
 static void check_cases(const struct keyword_case *cases, size_t n, enum json_space space) {
     for (size_t i = 0; i < n; i++) {
-        struct machine m;
+        struct automata m;
         rn_error err = {0};
         check_note("%s", cases[i].why);
-        if (!CHECK_OK(open_machine(&m, cases[i].schema, strlen(cases[i].schema), space, &err), &err)) continue;
+        if (!CHECK_OK(open_schema(&m, cases[i].schema, strlen(cases[i].schema), space, &err), &err)) continue;
         for (int k = 0; k < 6 && cases[i].good[k]; k++) {
             check_note("%s: %s", cases[i].why, cases[i].good[k]);
             CHECK(accepts(&m, cases[i].good[k]));
@@ -63,7 +53,7 @@ static void check_cases(const struct keyword_case *cases, size_t n, enum json_sp
             check_note("%s: %s", cases[i].why, cases[i].bad[k]);
             CHECK(!accepts(&m, cases[i].bad[k]));
         }
-        close_machine(&m);
+        automata_free(&m);
     }
 }
 #define CHECK_CASES(cases) check_cases(cases, sizeof(cases) / sizeof *(cases), JSON_SPACE_DUMPS)
@@ -511,10 +501,10 @@ TEST(what_cannot_be_enforced_is_refused_with_its_place) {
         {"{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":false}}", "nothing matches", RN_E_FORMAT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct machine m;
+        struct automata m;
         rn_error err = {0};
         check_note("%s", cases[i].schema);
-        CHECK_FAILS(open_machine(&m, cases[i].schema, strlen(cases[i].schema), JSON_SPACE_DUMPS, &err),
+        CHECK_FAILS(open_schema(&m, cases[i].schema, strlen(cases[i].schema), JSON_SPACE_DUMPS, &err),
                     cases[i].status, &err);
         CHECK_HAS(err.text, cases[i].says);
     }
@@ -668,19 +658,19 @@ TEST(hostile_schemas_are_compiled_or_refused_by_name_with_little_work) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct text_buffer text = {0};
-        struct machine m;
+        struct automata m;
         rn_error err = {0};
         check_note("%s", cases[i].why);
         cases[i].make(&text);
         const long before = mem_count();
-        const rn_status st = open_machine(&m, text.s, text.n, JSON_SPACE_DUMPS, &err);
+        const rn_status st = open_schema(&m, text.s, text.n, JSON_SPACE_DUMPS, &err);
         CHECK(mem_count() - before < 5000);
         if (CHECK_INT(st, cases[i].status) && st == RN_OK) {
             CHECK(accepts(&m, cases[i].good) && !accepts(&m, cases[i].bad));
-            CHECK(m.e.n_nodes < 300000);
+            CHECK(m.exprs.n_nodes < 300000);
         }
         if (cases[i].says) CHECK_HAS(err.text, cases[i].says);
-        if (st == RN_OK) close_machine(&m);
+        if (st == RN_OK) automata_free(&m);
         free(text.s);
     }
 }
@@ -693,13 +683,13 @@ struct sweep {
 
 static rn_status compile_once(void *user) {
     const struct sweep *const s = user;
-    struct machine m;
+    struct automata m;
     rn_error err = {0};
-    rn_status st = open_machine(&m, s->schema, strlen(s->schema), JSON_SPACE_FREE, &err);
+    rn_status st = open_schema(&m, s->schema, strlen(s->schema), JSON_SPACE_FREE, &err);
     if (st != RN_OK) return st;
     accepts(&m, "{\"a\": [1, \"x\"], \"bb\": {\"a\": []}}");
-    st = m.e.status;
-    close_machine(&m);
+    st = m.exprs.status;
+    automata_free(&m);
     return st;
 }
 

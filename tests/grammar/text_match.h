@@ -2,7 +2,7 @@
 #ifndef RN_TESTS_GRAMMAR_TEXT_MATCH_H
 #define RN_TESTS_GRAMMAR_TEXT_MATCH_H
 
-#include "grammar/recognizer.h"
+#include "grammar/automata.h"
 #include "grammar/text/grammar_text.h"
 #include "tests/check.h"
 #include <stdio.h>
@@ -11,38 +11,29 @@
 typedef rn_status (*text_compile)(struct rules *r, const char *s, size_t n, const struct grammar_text_options *o,
                                   uint32_t *start, rn_error *err);
 
-struct text_match {
-    struct exprs e;
-    struct rules r;
-    struct dfa d;
-    struct recognizer p;
+// A text and how it is compiled, for automata_make().
+struct text_source {
+    text_compile compile;
+    const char *s;
+    size_t n;
+    const struct grammar_text_options *o;
 };
 
-static inline void text_match_close(struct text_match *m) {
-    recognizer_free(&m->p);
-    dfa_free(&m->d);
-    rules_free(&m->r);
-    exprs_free(&m->e);
+static inline rn_status text_source_compile(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    const struct text_source *const t = source;
+    return t->compile(r, t->s, t->n, t->o, start, err);
 }
 
-static inline rn_status text_match_open(struct text_match *m, text_compile compile, const char *s, size_t n,
+static inline rn_status text_match_open(struct automata *a, text_compile compile, const char *s, size_t n,
                                         const struct grammar_text_options *o, rn_error *err) {
-    uint32_t start = 0;
-    *m = (struct text_match){0};
-    rn_status st = exprs_init(&m->e, 1 << 18, err);
-    if (st == RN_OK) st = rules_init(&m->r, &m->e, 1 << 18, err);
-    if (st == RN_OK) st = compile(&m->r, s, n, o, &start, err);
-    if (st == RN_OK) st = dfa_init(&m->d, &m->e, 100000, err);
-    if (st == RN_OK) st = rules_compile(&m->r, start, &m->d, err);
-    if (st == RN_OK) st = recognizer_init(&m->p, &m->r, &m->d, start, 1 << 18, err);
-    if (st != RN_OK) text_match_close(m);
-    return st;
+    static const struct automata_limits limits = {1 << 18, 1 << 18, 100000, 1 << 18};
+    return automata_make(a, &limits, text_source_compile, &(struct text_source){compile, s, n, o}, err);
 }
 
 // + it is whole, . it is a beginning, - it is neither
-static inline char text_match_verdict(struct text_match *m, const char *s, size_t n) {
-    const uint32_t c = recognizer_read(&m->p, m->p.first, s, n);
-    return c == CONFIG_DEAD ? '-' : recognizer_accepts(&m->p, c) ? '+' : '.';
+static inline char text_match_verdict(struct automata *m, const char *s, size_t n) {
+    const uint32_t c = recognizer_read(&m->recognizer, m->recognizer.first, s, n);
+    return c == CONFIG_DEAD ? '-' : recognizer_accepts(&m->recognizer, c) ? '+' : '.';
 }
 
 // Tokens 1000 to 1009 are special; <think> is 1000 and </think> 1001.
@@ -67,7 +58,7 @@ struct text_case {
 static inline void text_match_cases(text_compile compile, const struct text_case *cases, size_t n) {
     const struct grammar_text_options o = {.tokens = &text_match_tokens};
     for (size_t i = 0; i < n; i++) {
-        struct text_match m;
+        struct automata m;
         rn_error err = {0};
         check_note("%s", cases[i].grammar);
         if (!CHECK_OK(text_match_open(&m, compile, cases[i].grammar, strlen(cases[i].grammar), &o, &err), &err))
@@ -76,8 +67,8 @@ static inline void text_match_cases(text_compile compile, const struct text_case
             check_note("%s\ntext: %s", cases[i].grammar, *t);
             CHECK_INT(text_match_verdict(&m, *t + 1, strlen(*t + 1)), **t);
         }
-        CHECK_INT(m.e.status, RN_OK);
-        text_match_close(&m);
+        CHECK_INT(m.exprs.status, RN_OK);
+        automata_free(&m);
     }
 }
 
@@ -88,7 +79,7 @@ struct text_error {
 
 static inline void text_match_errors(text_compile compile, const struct text_error *cases, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        struct text_match m;
+        struct automata m;
         rn_error err = {0};
         const struct grammar_text_options o = {.tokens = &text_match_tokens};
         check_note("%s", cases[i].grammar);

@@ -226,7 +226,7 @@ static void compare(bool is_lark, uint64_t n_seeds) {
     static char text[1 << 16];
     int n_empty = 0, n_members = 0, n_large = 0;
     for (uint64_t seed = 1; seed <= n_seeds; seed++) {
-        struct text_match m;
+        struct automata m;
         rn_error err = {0};
         any_grammar(&g, seed, is_lark);
         put_grammar(&g, text);
@@ -240,20 +240,20 @@ static void compare(bool is_lark, uint64_t n_seeds) {
             continue;
         }
         if (!CHECK_OK(st, &err)) return;
-        for (int t = 0; t < N_TEXTS && m.e.status == RN_OK; t++) {
+        for (int t = 0; t < N_TEXTS && m.exprs.status == RN_OK; t++) {
             char s[2 * MAX_LEN + 1];
             const size_t n = text_of(t, s);
             const bool is_in = want >> t & 1;
             const char verdict = text_match_verdict(&m, s, n);
-            if (m.e.status != RN_OK) break;
+            if (m.exprs.status != RN_OK) break;
             check_note("seed %llu, text '%s':\n%s", (unsigned long long)seed, s, text);
             if (!CHECK_INT(verdict == '+', is_in)) return;
             n_members += is_in;
             for (size_t k = 0; k < n && is_in; k++)
                 if (!CHECK(text_match_verdict(&m, s, k) != '-')) return;
         }
-        n_large += m.e.status != RN_OK;
-        text_match_close(&m);
+        n_large += m.exprs.status != RN_OK;
+        automata_free(&m);
     }
     check_note("%d match nothing, %d texts are whole, %d reached a limit", n_empty, n_members, n_large);
     CHECK(n_empty > 5 && n_members > (int)n_seeds && n_large < (int)n_seeds / 100);
