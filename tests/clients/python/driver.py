@@ -5,6 +5,7 @@ A line names a feature, the server and what to say; CLIENT.py beside this file h
 of JSON, too: {"got": value}, or {"raised": [names of the class and its bases], "message": text}. A line "version" gives those of packages.
 """
 import asyncio
+import gc
 import importlib
 import importlib.metadata
 import inspect
@@ -20,6 +21,7 @@ def call(function, at):
 
 
 def main():
+    gc.disable()        # httpcore waits for its own lock when a stream that a client left unread is collected within the next request
     out = os.fdopen(os.dup(1), 'w')
     os.dup2(2, 1)       # what packages print is no answer
     client = importlib.import_module(sys.argv[1])
@@ -32,6 +34,7 @@ def main():
             answer = {'raised': [k.__name__ for k in type(e).__mro__], 'message': str(e)}
         out.write(json.dumps(answer) + '\n')
         out.flush()
+        gc.collect()
 
 
 main()
