@@ -99,8 +99,9 @@ _runnel() {
       '*--dry-sequence-breaker=[DRY]:TEXT: ' \
       '*--ban-token=[never generate this token]:ID: ' \
       '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
-      '--sampler-order=[truncate first and take temperature last, or temperature first]:llama.cpp|transformers:(llama.cpp transformers)' \
+      '--sampler-order=[the order of the stages of one of these]:llama.cpp|transformers|exllamav2:(llama.cpp transformers exllamav2)' \
       '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '*--sequence-bias=[add BIAS to the logit of the last of these tokens behind the others]:ID,ID,..=BIAS: ' \
       '--guidance-scale=[classifier-free guidance]:X: ' \
       '--negative-prompt=[with --guidance-scale]:TEXT: ' \
       '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
@@ -193,8 +194,9 @@ _runnel() {
       '*--dry-sequence-breaker=[DRY]:TEXT: ' \
       '*--ban-token=[never generate this token]:ID: ' \
       '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
-      '--sampler-order=[truncate first and take temperature last, or temperature first]:llama.cpp|transformers:(llama.cpp transformers)' \
+      '--sampler-order=[the order of the stages of one of these]:llama.cpp|transformers|exllamav2:(llama.cpp transformers exllamav2)' \
       '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '*--sequence-bias=[add BIAS to the logit of the last of these tokens behind the others]:ID,ID,..=BIAS: ' \
       '--guidance-scale=[classifier-free guidance]:X: ' \
       '--negative-prompt=[with --guidance-scale]:TEXT: ' \
       '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
@@ -338,8 +340,9 @@ _runnel() {
       '*--dry-sequence-breaker=[DRY]:TEXT: ' \
       '*--ban-token=[never generate this token]:ID: ' \
       '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
-      '--sampler-order=[truncate first and take temperature last, or temperature first]:llama.cpp|transformers:(llama.cpp transformers)' \
+      '--sampler-order=[the order of the stages of one of these]:llama.cpp|transformers|exllamav2:(llama.cpp transformers exllamav2)' \
       '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '*--sequence-bias=[add BIAS to the logit of the last of these tokens behind the others]:ID,ID,..=BIAS: ' \
       '--guidance-scale=[classifier-free guidance]:X: ' \
       '--negative-prompt=[with --guidance-scale]:TEXT: ' \
       '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \

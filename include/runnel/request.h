@@ -39,11 +39,12 @@ typedef struct rn_sequence_bias { // never grows
 typedef bool (*rn_logits_fn)(void *user, float *logits, int32_t n_vocab, const int32_t *tokens,
                              size_t n_tokens);
 
-// Order of the stages. llama.cpp: truncation, then temperature. transformers: temperature first.
-// docs/sampling.md has both whole.
+// Order of the stages. llama.cpp: truncation, then temperature. transformers and exllamav2:
+// temperature first. rn_sampler_order_name() has them whole.
 typedef enum rn_sampler_order {
     RN_ORDER_LLAMA_CPP = 0,
-    RN_ORDER_TRANSFORMERS = 1
+    RN_ORDER_TRANSFORMERS = 1,
+    RN_ORDER_EXLLAMAV2 = 2
 } rn_sampler_order;
 
 typedef struct rn_sampling {
@@ -327,6 +328,9 @@ RN_API rn_status rn_sampling_preset(rn_sampling *s, const char *name, rn_error *
 // The presets.
 RN_API size_t rn_n_presets(void);
 RN_API const char *rn_preset_name(size_t i, const char **help);
+// The name of a sampler order, by its number, as options and JSON spell it; NULL: there is none of
+// that number. stages: its stages as rn_sampling.samplers would name them; NULL is fine.
+RN_API const char *rn_sampler_order_name(size_t i, const char **stages);
 
 // The table of sampling fields, for option parsers: name as in this header, range, default, help.
 // Never grows.

@@ -17,6 +17,12 @@ void generation_init(generation *g) {
     for (size_t i = 0; i < GENERATION_FIELDS; i++) g->fields[i] = NAN;
 }
 
+void generation_copy(generation *to, const generation *from) {
+    const int32_t *at = to->sequence_tokens;
+    *to = *from;
+    for (size_t i = 0; i < to->n_sequences; at += to->sequences[i++].n_tokens) to->sequences[i].tokens = at;
+}
+
 double generation_field(const generation *g, const char *name) {
     rn_field field;
     for (size_t i = 0; i < GENERATION_FIELDS && rn_sampling_field(i, &field); i++)
@@ -40,6 +46,11 @@ void generation_preset_values(const char *preset, char *out, size_t n_out) {
 
 void generation_say_preset(const generation *g) {
     char values[200];
+    const char *stages;
+    if (g->order >= 0) {
+        const char *const order = rn_sampler_order_name((size_t)g->order, &stages);
+        say("sampler order %s: %s%s", order, stages, g->samplers[0] ? "; but --samplers is given" : "");
+    }
     if (!g->preset) return;
     generation_preset_values(g->preset, values, sizeof values);
     say("preset %s: %s", g->preset, values);
@@ -57,6 +68,31 @@ bool generation_add_samplers(generation *g, const char *names, char *why) {
     return false;
 }
 
+bool generation_add_sequence(generation *g, double bias, char *why) {
+    if (g->n_sequences == GENERATION_SEQUENCES) {
+        snprintf(why, NUMBER_WHY, "more than %d sequences", GENERATION_SEQUENCES);
+        return false;
+    }
+    g->sequences[g->n_sequences++] =
+        (rn_sequence_bias){.tokens = g->sequence_tokens + g->n_sequence_tokens, .bias = (float)bias};
+    return true;
+}
+
+bool generation_add_sequence_token(generation *g, int32_t token, char *why) {
+    rn_sequence_bias *const b = &g->sequences[g->n_sequences - 1];
+    if (b->n_tokens == GENERATION_SEQUENCE_MOST) {
+        snprintf(why, NUMBER_WHY, "more than %d tokens", GENERATION_SEQUENCE_MOST);
+        return false;
+    }
+    if (g->n_sequence_tokens == GENERATION_SEQUENCE_TOKENS) {
+        snprintf(why, NUMBER_WHY, "more than %d tokens in all sequences", GENERATION_SEQUENCE_TOKENS);
+        return false;
+    }
+    g->sequence_tokens[g->n_sequence_tokens++] = token;
+    b->n_tokens++;
+    return true;
+}
+
 bool generation_is_guided(const generation *g) { return !isnan(g->guidance_scale) && g->guidance_scale != 1; }
 
 static bool apply_sampling(const generation *g, rn_sampling *s, rn_error *err) {
@@ -72,6 +108,8 @@ static bool apply_sampling(const generation *g, rn_sampling *s, rn_error *err) {
     if (g->samplers[0]) s->samplers = g->samplers;
     s->banned_tokens = g->ban_ids;
     s->n_banned_tokens = g->n_ban_ids;
+    s->sequence_bias = g->sequences;
+    s->n_sequence_bias = g->n_sequences;
     if (g->has_breakers) s->dry_sequence_breakers = g->breakers, s->n_dry_sequence_breakers = g->n_breakers;
     return true;
 }

@@ -1,6 +1,6 @@
 // app/generation.h - the parameters of a generation besides its prompt, from command-line options or a request line.
 //
-// Ownership: plain data that may be copied; strings are the command line's or the request's and must outlive it.
+// Ownership: plain data, copied by generation_copy(); strings are the command line's or the request's and must outlive it.
 // Threads:   one at a time.
 #ifndef RN_APP_GENERATION_H
 #define RN_APP_GENERATION_H
@@ -17,7 +17,10 @@ enum {
     GENERATION_BAN_IDS = 1024,
     GENERATION_BREAKERS = 32,
     GENERATION_BREAKER_BYTES = 40,
-    GENERATION_SAMPLERS = 256
+    GENERATION_SAMPLERS = 256,
+    GENERATION_SEQUENCES = 1024,
+    GENERATION_SEQUENCE_TOKENS = 4096, // of all sequences together
+    GENERATION_SEQUENCE_MOST = 64      // of one
 };
 enum { GENERATION_FIELDS = 40 }; // room for the rows of rn_sampling_field()
 
@@ -41,6 +44,9 @@ typedef struct generation {
     char samplers[GENERATION_SAMPLERS]; // names separated by ';'; empty: not given
     size_t n_ban_ids, n_breakers;
     int32_t ban_ids[GENERATION_BAN_IDS];
+    size_t n_sequences, n_sequence_tokens;
+    rn_sequence_bias sequences[GENERATION_SEQUENCES]; // their tokens are those behind them
+    int32_t sequence_tokens[GENERATION_SEQUENCE_TOKENS];
     bool has_breakers; // else DRY's are the library's
     const char *breakers[GENERATION_BREAKERS];
     bool ignore_eos, special, echo, parse_special;
@@ -49,14 +55,18 @@ typedef struct generation {
 } generation;
 
 void generation_init(generation *g);
+void generation_copy(generation *to, const generation *from);
 // A sampling field that was given, by its name in the library; NaN: it was not.
 double generation_field(const generation *g, const char *name);
 // What a preset changes of the defaults, "temp 0.2, top_k 0", for people; in out [n_out].
 void generation_preset_values(const char *preset, char *out, size_t n_out);
-// Says so, if a preset was named.
+// Says so, if a preset was named, and which stages a named order has.
 void generation_say_preset(const generation *g);
 // Adds names to `samplers`, separated by ';'. False: there are none, or they are longer than it has room for, and why says so.
 bool generation_add_samplers(generation *g, const char *names, char *why);
+// Begins a biased sequence, or adds a token to the last one. False: there is no room, and why says so.
+bool generation_add_sequence(generation *g, double bias, char *why);
+bool generation_add_sequence_token(generation *g, int32_t token, char *why);
 // Fills the request's fields except prompt and delivery; pointers point into g and to the caller's
 // sampling. A preset is applied first, then single fields,
 // in whatever order they were given.

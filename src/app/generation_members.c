@@ -62,17 +62,40 @@ static bool each_stop_token(void *target, size_t i, const char *key, const json_
     return true;
 }
 
-// {"ID": BIAS, ...}. Minus infinity is the string "-inf", since JSON has no such number.
+// Minus infinity is the string "-inf", since JSON has no such number.
+static bool read_bias(const json_item *value, double *bias, char *why) {
+    json_span text = {0};
+    *bias = -INFINITY;
+    const bool is_never =
+        json_item_is_text(value) && json_item_text(value, &text, why) && strcmp(text.data, "-inf") == 0;
+    return is_never || json_item_real(value, -100, 100, bias, why);
+}
+
+// [[ID, ID, ...], BIAS], as transformers writes it into generation_config.json.
+static bool each_sequence(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    const json_item *const ids = json_item_is_array(value) ? json_item_at(value, 0) : NULL;
+    double bias;
+    int64_t id;
+    if (!ids || json_item_count(value) != 2 || !json_item_is_array(ids) || json_item_count(ids) == 0) {
+        snprintf(why, NUMBER_WHY, "must be [[ID, ..], BIAS]");
+        return false;
+    }
+    if (!read_bias(json_item_at(value, 1), &bias, why) || !generation_add_sequence(target, bias, why)) return false;
+    for (size_t k = 0; k < json_item_count(ids); k++)
+        if (!json_item_whole(json_item_at(ids, k), 0, INT32_MAX, &id, why) ||
+            !generation_add_sequence_token(target, (int32_t)id, why))
+            return false;
+    return true;
+}
+
+// {"ID": BIAS, ...}
 static bool each_bias(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i;
     generation *const g = target;
     int64_t id;
-    double bias = -INFINITY;
-    json_span text = {0};
-    if (!number_read_whole(key, 0, INT32_MAX, &id, why)) return false;
-    const bool is_never =
-        json_item_is_text(value) && json_item_text(value, &text, why) && strcmp(text.data, "-inf") == 0;
-    if (!is_never && !json_item_real(value, -100, 100, &bias, why)) return false;
+    double bias;
+    if (!number_read_whole(key, 0, INT32_MAX, &id, why) || !read_bias(value, &bias, why)) return false;
     if (g->n_bias == GENERATION_BIASES) return too_many(GENERATION_BIASES, why);
     g->bias[g->n_bias++] = (rn_logit_bias){(int32_t)id, (float)bias};
     return true;
@@ -143,10 +166,13 @@ static bool each_prompt_penalty(void *target, size_t i, const char *key, const j
     return true;
 }
 
+enum { ORDERS = 8 };
 static bool each_order(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
-    static const char *const words[] = {[RN_ORDER_LLAMA_CPP] = "llama.cpp", [RN_ORDER_TRANSFORMERS] = "transformers"};
-    return json_item_word(value, words, 2, &((generation *)target)->order, why);
+    const char *words[ORDERS];
+    int32_t n = 0;
+    while (n < ORDERS && (words[n] = rn_sampler_order_name((size_t)n, NULL))) n++;
+    return json_item_word(value, words, n, &((generation *)target)->order, why);
 }
 
 static bool each_schema(void *target, size_t i, const char *key, const json_item *value, char *why) {
@@ -189,6 +215,10 @@ static bool each_space(void *target, size_t i, const char *key, const json_item 
 #define BIAS_SCHEMA                                                                                                  \
     "{'type':'object','maxProperties':1024,'additionalProperties':{'anyOf':[{'const':'-inf'},"                       \
     "{'type':'number','minimum':-100,'maximum':100}]}}"
+#define SEQUENCES_SCHEMA                                                                                             \
+    "{'type':'array','maxItems':1024,'items':{'type':'array','minItems':2,'maxItems':2,'prefixItems':["              \
+    "{'type':'array','minItems':1,'maxItems':64,'items':" SCHEMA_ID "},{'anyOf':[{'const':'-inf'},"                  \
+    "{'type':'number','minimum':-100,'maximum':100}]}]}}"
 #define SAMPLERS_SCHEMA                                                                                              \
     "{'anyOf':[{'type':'string','minLength':1},{'type':'array','minItems':1,'items':{'type':'string','minLength':1}}]}"
 #define BREAKERS_SCHEMA "{'type':'array','maxItems':32,'items':{'type':'string','minLength':1,'maxLength':40}}"
@@ -197,10 +227,12 @@ static const member fixed_rows[] = {
     {"n", MEMBER_INT, .offset = offsetof(generation, n), .min = -1, .max = INT32_MAX},
     {"preset", MEMBER_NAME, .offset = offsetof(generation, preset)},
     {"penalty_prompt", MEMBER_EACH, .each = each_prompt_penalty, .schema = SCHEMA_BOOL},
-    {"sampler_order", MEMBER_EACH, .each = each_order, .schema = SCHEMA_WORDS("'llama.cpp','transformers'")},
+    {"sampler_order", MEMBER_EACH, .each = each_order,
+     .schema = SCHEMA_WORDS("'llama.cpp','transformers','exllamav2'")},
     {"samplers", MEMBER_EACH, .each = each_samplers, .schema = SAMPLERS_SCHEMA},
     {"dry_sequence_breakers", MEMBER_EACH, .each = each_breakers, .schema = BREAKERS_SCHEMA},
     {"banned_tokens", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_ban_id, .schema = BAN_IDS_SCHEMA},
+    {"sequence_bias", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_sequence, .schema = SEQUENCES_SCHEMA},
     {"logit_bias", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_bias, .schema = BIAS_SCHEMA},
     {"seed", MEMBER_EACH, .each = each_seed, .schema = SCHEMA_SEED("0")},
     {"stop", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_stop, .schema = STOP_SCHEMA},
@@ -244,6 +276,7 @@ bool generation_read(const generation_members *members, const json_doc *doc, con
     if (json_doc_has(doc, "stop")) g->n_stop = 0;
     if (json_doc_has(doc, "stop_tokens")) g->n_stop_tokens = 0;
     if (json_doc_has(doc, "logit_bias")) g->n_bias = 0;
+    if (json_doc_has(doc, "sequence_bias")) g->n_sequences = g->n_sequence_tokens = 0;
     if (json_doc_has(doc, "banned_strings")) g->n_banned = 0;
     if (json_doc_has(doc, "banned_tokens")) g->n_ban_ids = 0;
     return json_doc_read(doc, groups, 2, why);

@@ -59,20 +59,45 @@ static bool take_stop_token(void *target, const char *value, char *why) {
     return true;
 }
 
+// The id in the n bytes at text.
+static bool take_id(const char *text, size_t n, int64_t *id, char *why) {
+    char copy[32];
+    snprintf(copy, sizeof copy, "%.*s", (int)(n < sizeof copy ? n : sizeof copy - 1), text);
+    return number_read_whole(copy, 0, INT32_MAX, id, why);
+}
+
+static bool take_bias_number(const char *text, double *bias, char *why) {
+    *bias = -INFINITY;
+    return strcmp(text, "-inf") == 0 || number_read_real(text, -100, 100, bias, why);
+}
+
+static bool take_sequence(void *target, const char *value, char *why) {
+    const char *const end = strchr(value, '=');
+    double bias;
+    if (!end) {
+        snprintf(why, NUMBER_WHY, "'%.100s' is not ID,ID,..=BIAS", value);
+        return false;
+    }
+    if (!take_bias_number(end + 1, &bias, why) || !generation_add_sequence(target, bias, why)) return false;
+    for (const char *at = value;; at++) {
+        const size_t n = strcspn(at, ",=");
+        int64_t id;
+        if (!take_id(at, n, &id, why) || !generation_add_sequence_token(target, (int32_t)id, why)) return false;
+        at += n;
+        if (at == end) return true;
+    }
+}
+
 static bool take_bias(void *target, const char *value, char *why) {
     generation *const g = target;
-    char id_text[32];
     int64_t id;
-    double bias = -INFINITY;
+    double bias;
     const size_t n_id = strcspn(value, "=");
-    if (!value[n_id] || n_id >= sizeof id_text) {
+    if (!value[n_id]) {
         snprintf(why, NUMBER_WHY, "'%.100s' is not ID=BIAS", value);
         return false;
     }
-    snprintf(id_text, sizeof id_text, "%.*s", (int)n_id, value);
-    if (!number_read_whole(id_text, 0, INT32_MAX, &id, why)) return false;
-    if (strcmp(value + n_id + 1, "-inf") != 0 && !number_read_real(value + n_id + 1, -100, 100, &bias, why))
-        return false;
+    if (!take_id(value, n_id, &id, why) || !take_bias_number(value + n_id + 1, &bias, why)) return false;
     if (g->n_bias == GENERATION_BIASES) {
         snprintf(why, NUMBER_WHY, "given more than %d times", GENERATION_BIASES);
         return false;
@@ -137,10 +162,14 @@ static const option more_sampling_rows[] = {
     {0, "ban-token", "ID", OPTION_EACH, .each = take_ban_id, .help = "never generate this token; repeatable"},
     {0, "penalty-prompt", "on|off", OPTION_CHOICE, offsetof(generation, prompt_penalty),
      .help = "whether penalties count the prompt's tokens too (default on)"},
-    {0, "sampler-order", "llama.cpp|transformers", OPTION_CHOICE, offsetof(generation, order),
-     .help = "truncate first and take temperature last, or temperature first (default llama.cpp)"},
+    {0, "sampler-order", "llama.cpp|transformers|exllamav2", OPTION_CHOICE, offsetof(generation, order),
+     .help =
+         "the order of the stages of one of these: llama.cpp (the default) takes the temperature last, the others "
+         "before they truncate"},
     {0, "logit-bias", "ID=BIAS", OPTION_EACH, .each = take_bias,
      .help = "add BIAS (-100..100, or -inf: never) to a token's logit; repeatable"},
+    {0, "sequence-bias", "ID,ID,..=BIAS", OPTION_EACH, .each = take_sequence,
+     .help = "add BIAS to the logit of the last of these tokens behind the others; repeatable"},
     {0, "guidance-scale", "X", OPTION_REAL, offsetof(generation, guidance_scale), 0, 100,
      .help = "classifier-free guidance: away from the negative prompt, 0..100 (default 1: off)"},
     {0, "negative-prompt", "TEXT", OPTION_EACH, .each = take_negative,

@@ -165,7 +165,8 @@ static bool begin(const batch_plan *plan, batch_job *job, const char *text, size
     json_doc *doc;
     batch_line line = {0};
     if (!json_doc_parse(text, n_text, &doc, why)) return false;
-    generation g = plan->defaults;
+    generation g;
+    generation_copy(&g, &plan->defaults);
     job->id = json_doc_scalar(doc, "id");
     line.has_ids = json_doc_has(doc, "ids");
     const member_group more = {line_rows, sizeof line_rows / sizeof *line_rows, &line};

@@ -58,6 +58,7 @@ static const char *const notes =
     "request, whose answer has \"message\" as well. Further members are named as the\n"
     "options: temp, top_k, ... (all of the sampling options, with _ for -), preset,\n"
     "logit_bias {\"ID\": BIAS}, samplers [\"dry\", ..], banned_tokens [ID, ..],\n"
+    "sequence_bias [[[ID, ..], BIAS], ..],\n"
     "dry_sequence_breakers [\"TEXT\", ..], seed, n, stop, stop_tokens,\n"
     "banned_strings [\"TEXT\", ..], banned_match_case, token_healing, ignore_eos,\n"
     "guidance_scale, negative_prompt, special, parse_special, echo, logprobs,\n"

@@ -61,7 +61,7 @@ void sampling_from_public(const rn_sampling *from, struct sampling_params *to) {
     sampling_defaults(to);
     for (size_t i = 0; i < N_NUMBERS; i++)
         memcpy((char *)to + numbers[i].ours, (const char *)from + numbers[i].theirs, numbers[i].n_bytes);
-    to->order = from->order == RN_ORDER_TRANSFORMERS ? SAMPLING_ORDER_TRANSFORMERS : SAMPLING_ORDER_LLAMA_CPP;
+    to->order = (enum sampling_order)from->order; // the same numbers
     to->stage = from->stage;
     to->stage_user = from->stage_user;
 }
@@ -89,6 +89,12 @@ const char *rn_preset_name(size_t i, const char **help) {
     if (i >= sampling_n_presets) return NULL;
     if (help) *help = sampling_presets[i].help;
     return sampling_presets[i].name;
+}
+
+const char *rn_sampler_order_name(size_t i, const char **stages) {
+    if (i >= SAMPLING_N_ORDERS) return NULL;
+    if (stages) *stages = sampling_orders[i].stages;
+    return sampling_orders[i].name;
 }
 
 size_t rn_n_sampling_fields(void) { return sampling_n_fields; }

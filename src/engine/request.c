@@ -181,7 +181,7 @@ static rn_status make_sampler(rn_stream *s, const rn_request *r, rn_error *err) 
     rn_status st = RN_OK;
     sampling_from_public(r->sampling, p);
     p->seed = r->has_seed ? r->seed : clock_entropy() >> 11; // 53 bits: survives JSON readers that count in doubles
-    if (r->sampling->order > RN_ORDER_TRANSFORMERS)
+    if ((int)r->sampling->order >= (int)SAMPLING_N_ORDERS || (int)r->sampling->order < 0)
         return fail(err, RN_E_ARG, "order: %d is unknown", (int)r->sampling->order);
     if (r->sampling->samplers) st = sampling_parse_sequence(r->sampling->samplers, &p->sequence, err);
     if (st != RN_OK) return st;

@@ -9,15 +9,13 @@ static const enum stage_id first_stages[] = {STAGE_MASK, STAGE_BIAS, STAGE_ENCOD
                            last_stages[] = {STAGE_MIROSTAT, STAGE_ADAPTIVE};
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static const struct sampling_sequence orders[SAMPLING_N_ORDERS] = {
-    [SAMPLING_ORDER_LLAMA_CPP] = {14,
-                                  {STAGE_PENALTIES, STAGE_DRY, STAGE_TOP_N_SIGMA, STAGE_TOP_K, STAGE_TYPICAL,
-                                   STAGE_TOP_P, STAGE_MIN_P, STAGE_EPSILON, STAGE_ETA, STAGE_TOP_A, STAGE_TOP_H,
-                                   STAGE_TAIL_FREE, STAGE_XTC, STAGE_TEMP}},
-    [SAMPLING_ORDER_TRANSFORMERS] = {14,
-                                     {STAGE_PENALTIES, STAGE_DRY, STAGE_TEMP, STAGE_TOP_N_SIGMA, STAGE_TOP_H,
-                                      STAGE_TOP_K, STAGE_TOP_P, STAGE_MIN_P, STAGE_TYPICAL, STAGE_EPSILON, STAGE_ETA,
-                                      STAGE_TOP_A, STAGE_TAIL_FREE, STAGE_XTC}},
+const struct sampling_named_order sampling_orders[SAMPLING_N_ORDERS] = {
+    [SAMPLING_ORDER_LLAMA_CPP] = {"llama.cpp", "penalties;dry;top_n_sigma;top_k;typical_p;top_p;min_p;epsilon;eta;"
+                                               "top_a;top_h;tfs;xtc;temperature"},
+    [SAMPLING_ORDER_TRANSFORMERS] = {"transformers", "penalties;dry;temperature;top_n_sigma;top_h;top_k;top_p;min_p;"
+                                                     "typical_p;epsilon;eta;top_a;tfs;xtc"},
+    [SAMPLING_ORDER_EXLLAMAV2] = {"exllamav2", "penalties;dry;temperature;top_n_sigma;top_k;top_p;top_a;min_p;tfs;"
+                                               "typical_p;epsilon;eta;top_h;xtc"},
 };
 
 // Names in a sequence; of several for a stage the first one is listed.
@@ -87,8 +85,10 @@ static void add_stages(sampler *s, const enum stage_id *stages, size_t n) {
 }
 
 void sampler_order_stages(sampler *s) {
-    const struct sampling_sequence *const order = s->p.sequence.n ? &s->p.sequence : &orders[s->p.order];
+    struct sampling_sequence named;
+    const struct sampling_sequence *const order = s->p.sequence.n ? &s->p.sequence : &named;
     int32_t i = 0;
+    if (order == &named && sampling_parse_sequence(sampling_orders[s->p.order].stages, &named, NULL)) return;
     add_stages(s, first_stages, COUNT(first_stages));
     for (; i < order->n && (order->stages[i] == STAGE_PENALTIES || order->stages[i] == STAGE_DRY); i++)
         add_stage(s, (enum stage_id)order->stages[i]);

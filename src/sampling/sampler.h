@@ -83,6 +83,7 @@ struct dry_breaker {
 enum sampling_order {
     SAMPLING_ORDER_LLAMA_CPP,    // truncation, then temperature
     SAMPLING_ORDER_TRANSFORMERS, // temperature, then truncation
+    SAMPLING_ORDER_EXLLAMAV2,    // the same, truncation in another order
     SAMPLING_N_ORDERS
 };
 
@@ -98,6 +99,11 @@ struct sampling_sequence {
 // Stages are separated by ';', each at most once. RN_E_ARG: an unknown name (the message lists the
 // known ones), one twice, or none.
 rn_status sampling_parse_sequence(const char *text, struct sampling_sequence *out, rn_error *err);
+// The named orders by index of enum sampling_order.
+struct sampling_named_order {
+    const char *name, *stages; // "llama.cpp"; a sequence
+};
+extern const struct sampling_named_order sampling_orders[SAMPLING_N_ORDERS];
 
 struct sampling_params {
     float temp;           // 0: greedy

@@ -164,6 +164,8 @@ def members_mean_what_the_options_mean():
         ({'samplers': ['top_k', 'temp'], 'temp': 1.5, 'seed': 3, 'mirostat': 0}, ['--samplers', 'top_k;temperature', '--temp', '1.5', '--seed', '3']),
         ({'temp': 0, 'banned_tokens': [261, 263], 'min_tokens': 5}, ['--temp', '0', '--ban-token', '261', '--ban-token', '263', '--min-tokens', '5']),
         ({'preset': 'creative', 'seed': 3, 'sampler_order': 'transformers'}, ['--preset', 'creative', '--seed', '3', '--sampler-order', 'transformers']),
+        ({'temp': 0, 'sequence_bias': [[[261, 267], 50], [[402], '-inf']]}, ['--temp', '0', '--sequence-bias', '261,267=50', '--sequence-bias', '402=-inf']),
+        ({'preset': 'creative', 'seed': 3, 'sampler_order': 'exllamav2'}, ['--preset', 'creative', '--seed', '3', '--sampler-order', 'exllamav2']),
         ({'temp': 0, 'logit_bias': {'402': '-inf', '500': 2.5}}, ['--temp', '0', '--logit-bias', '402=-inf', '--logit-bias', '500=2.5']),
         ({'temp': 0, 'echo': True, 'special': True, 'ignore_eos': True}, ['--temp', '0', '--echo', '--special', '--ignore-eos']),
         ({'seed': '18446744073709551615', 'min_p': 0, 'top_p': 1, 'top_k': 0},

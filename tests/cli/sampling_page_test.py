@@ -40,11 +40,14 @@ def every_parameter_is_explained():
 @test
 def the_orders_are_those_of_the_source():
     source = (ROOT / 'src/sampling/order.c').read_text()
-    names = dict((stage, name) for name, stage in reversed(re.findall(r'\{"(\w+)", (STAGE_\w+)\}', source)))
-    for order, label in (('LLAMA_CPP', 'llama.cpp` (default)'), ('TRANSFORMERS', 'transformers`')):
-        stages = re.search(rf'SAMPLING_ORDER_{order}\] = \{{\d+,\s*\{{(.*?)\}}', source, re.S).group(1)
-        row = re.search(rf'^\| `{re.escape(label)} \| (.*) \|$', PAGE.read_text(), re.M).group(1)
-        equal(row.split(', '), [names[s] for s in re.findall(r'STAGE_\w+', stages)])
+    orders = re.findall(r'\[SAMPLING_ORDER_\w+\] = \{"([\w.]+)",\s*((?:"[\w;]+"\s*)+)\}', source)
+    rows = re.findall(r'^\| `([\w.]+)`(?: \(default\))? \| (penalties, .*) \|$', PAGE.read_text(), re.M)
+    equal(rows, [(name, ''.join(re.findall(r'[\w;]+', stages)).replace(';', ', ')) for name, stages in orders])
+    page = runnel('run', '--help').ok().text
+    check('--sampler-order ' + '|'.join(name for name, _ in rows) in page, page)
+    for name, stages in rows:
+        said = runnel('run', '-v', '-n', '1', '--sampler-order', name, 'x').ok().err
+        check(f'sampler order {name}: {stages.replace(", ", ";")}\n' in said, said)
 
 
 @test

@@ -13,7 +13,7 @@ FOLDER = ROOT / 'completions'
 ANSWERS = [
     (['run', '--kv-type', ''], {'f16', 'f32', 'q8', 'bf16'}),
     (['run', '--kv-type', 'f'], {'f16', 'f32'}),
-    (['run', '--sampler-order', ''], {'llama.cpp', 'transformers'}),
+    (['run', '--sampler-order', ''], {'llama.cpp', 'transformers', 'exllamav2'}),
     (['run', 'a prompt', '--preset', 'c'], {'creative', 'code', 'chat'}),
     (['run', '-n', ''], set()),
     (['run', ''], set()),

@@ -55,7 +55,7 @@ static void plain_min_p(float min_p, int32_t keep) {
 // The candidates that are left, in order, by the definition in sampling/sampler.h.
 static void plain_chain(const struct sampling_params *p, const float *row, int32_t n_vocab) {
     const bool top_k = p->top_k > 0 && p->top_k < n_vocab, top_p = p->top_p < 1, min_p = p->min_p > 0;
-    const bool temper_first = p->order == SAMPLING_ORDER_TRANSFORMERS || !(top_k || top_p || min_p);
+    const bool temper_first = p->order != SAMPLING_ORDER_LLAMA_CPP || !(top_k || top_p || min_p);
     n_list = 0;
     for (int32_t i = 0; i < n_vocab; i++) list[n_list++] = (struct plain){row[i], i};
     qsort(list, n_list, sizeof *list, by_order);

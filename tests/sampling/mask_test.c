@@ -83,7 +83,7 @@ enum how { MASK_FIRST, TEST_DRAWN, TEST_KEPT };
 static enum how how_of(const struct sampling_params *p, int32_t n_vocab) {
     const bool top_k = p->temp > 0 && p->top_k > 0 && p->top_k < n_vocab, top_p = p->temp > 0 && p->top_p < 1;
     const bool min_p = p->temp > 0 && p->min_p > 0;
-    const bool temp_first = p->order == SAMPLING_ORDER_TRANSFORMERS && p->temp != 1;
+    const bool temp_first = p->order != SAMPLING_ORDER_LLAMA_CPP && p->temp != 1;
     if (top_p && !top_k) return MASK_FIRST;
     if (top_k || (min_p && p->min_keep > 1 && n_vocab > 1)) return temp_first ? MASK_FIRST : TEST_KEPT;
     return TEST_DRAWN;

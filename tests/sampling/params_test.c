@@ -75,7 +75,7 @@ TEST(a_refusal_names_field_value_and_range) {
     sampling_defaults(&p);
     p.order = SAMPLING_N_ORDERS;
     CHECK_FAILS(sampling_validate(&p, N_VOCAB, &err), RN_E_ARG, &err);
-    CHECK_HAS(err.text, "sampler_order: 2 is outside 0..1");
+    CHECK_HAS(err.text, "sampler_order: 3 is outside 0..2");
 }
 
 TEST(bias_entries_are_checked_one_by_one) {

@@ -26,6 +26,8 @@ ROWS = [
     ({'temperature': 1.5, 'samplers': ['dry', 'top_k', 'typ_p', 'top_p', 'min_p', 'xtc', 'temperature'], 'repeat_penalty': 5}, ['--temp', '1.5']),
     ({'temperature': 1.5, 'samplers': 'temperature;min_p'}, ['--temp', '1.5', '--samplers', 'temperature;min_p']),
     ({'temperature': 0, 'banned_tokens': [261, 267, 300]}, ['--temp', '0', '--ban-token', '261', '--ban-token', '267', '--ban-token', '300']),
+    ({'temperature': 0, 'sequence_bias': [[[263, 267], 50], [[300], '-inf']]}, ['--temp', '0', '--sequence-bias', '263,267=50', '--sequence-bias', '300=-inf']),
+    ({'temperature': 1.5, 'sampler_order': 'exllamav2', 'top_p': 0.9}, ['--temp', '1.5', '--sampler-order', 'exllamav2', '--top-p', '0.9']),
     ({'temperature': 0, 'exponential_decay_start': 5, 'exponential_decay_factor': 2}, ['--temp', '0', '--exponential-decay-start', '5', '--exponential-decay-factor', '2']),
 ]
 

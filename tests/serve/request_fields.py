@@ -53,7 +53,7 @@ SAMPLING = {
     'top_p': real((0.9,), 0, 1), 'min_p': real((0.1,), 0, 1), 'min_keep': whole((1, 5, 1000000), 1, 1000000),
     'repeat_penalty': real((1, 1.3), 0.01, 10), 'repetition_penalty': real((1.1,), 0.01, 10), 'frequency_penalty': real((0, 0.5), -2, 2),
     'presence_penalty': real((0, 0.5), -2, 2), 'penalty_last_n': whole((-1, 0, 64, 1000000), -1, 1000000),
-    'repeat_last_n': whole((-1, 0, 64), -1, 1000000), 'penalty_prompt': SWITCH, 'sampler_order': word('llama.cpp', 'transformers'),
+    'repeat_last_n': whole((-1, 0, 64), -1, 1000000), 'penalty_prompt': SWITCH, 'sampler_order': word('llama.cpp', 'transformers', 'exllamav2'),
     'dry_multiplier': real((0.8,), 0, 100), 'dry_base': real((1.75,), 1, 100), 'dry_allowed_length': whole((0, 2, 1000000), 0, 1000000),
     'dry_penalty_last_n': whole((-1, 0, 64), -1, 1000000),
     'dry_sequence_breakers': Field(([], ['\n', ':'], ['the end'], ['b' * 40], list('abcdefghijklmnopqrstuvwxyz123456')),
@@ -71,6 +71,9 @@ SAMPLING = {
     'preset': Field(('greedy', 'focused', 'balanced', 'creative', 'wild', 'code', 'chat', 'story', 'summary'), ('', 'no-such', 5, [], {}, True)),
     'logit_bias': Field(({}, {'5': 1.5}, {'5': '-inf', '4095': -100}, {str(i): 100 for i in range(1024)}),
                         ([], 'x', 5, {'x': 1}, {'-1': 1}, {'4096': 1}, {'5': 101}, {'5': 'inf'}, {str(i): 0 for i in range(1025)})),
+    'sequence_bias': Field(([], [[[5], 1.5]], [[[5, 6.0], '-inf'], [[4095] * 64, -100]], [[[i % 99, i], 1] for i in range(1024)]),
+                           (5, 'x', {}, True, [5], [[5, 1]], [[[], 1]], [[[5]]], [[[5], 1, 2]], [[['x'], 1]], [[[-1], 1]], [[[4096], 1]], [[[5], 101]], [[[5], 'inf']],
+                            [[[5] * 65, 1]], [[[5], 1]] * 1025)),
     'seed': Field((-1, 0, 1, 7.0, 2**53, 2**63 - 1, 2**63, 2**64 - 1, '5'), (-2, 2**64, 10**70, 1.5, 'x', [], {})),
 }
 LIMITS = {
