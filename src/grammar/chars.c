@@ -144,6 +144,7 @@ static expr_id tails(struct exprs *e, const struct clip *s, uint32_t base, uint3
 
 // s: sorted, without surrogates and overlaps
 static expr_id utf8_expr(struct exprs *e, const struct char_set *s) {
+    if (s->n == 0) return EXPR_NEVER;
     struct byte_set ascii = {{0}};
     for (uint32_t i = 0; i < s->n && s->ranges[i].from < 0x80; i++)
         byte_set_add_range(&ascii, (uint8_t)s->ranges[i].from,
