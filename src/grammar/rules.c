@@ -92,7 +92,8 @@ sym_id sym_alt(struct rules *r, const sym_id *kids, size_t n) {
     const uint32_t begin = r->n_kids;
     for (size_t i = 0; i < n; i++)
         if (kids[i] != SYM_NEVER && merges(r, kids[i]) && !append(r, r->syms[kids[i]].a)) return SYM_NEVER;
-    const expr_id merged = expr_or(r->e, r->kids + begin, r->n_kids - begin);
+    const uint32_t n_merged = r->n_kids - begin;
+    const expr_id merged = n_merged ? expr_or(r->e, r->kids + begin, n_merged) : (expr_id)EXPR_NEVER;
     r->n_kids = begin;
     for (size_t i = 0; i < n; i++)
         if (kids[i] != SYM_NEVER && !merges(r, kids[i]) && !append(r, kids[i])) return SYM_NEVER;

@@ -196,6 +196,7 @@ struct context {
     struct anchor *anchors;
     uint32_t n_anchors, max_anchors;
     bool ref_is_alone;           // up to draft 7, `$ref` hides what stands beside it
+    bool whole_has_no_point;     // up to draft 4, 1.0 is no integer
     uint64_t n_steps, max_steps; // of the search for forms
     uint32_t n_within, n_choices;
     uint32_t any_rule; // rule of any value; UINT32_MAX: not made yet

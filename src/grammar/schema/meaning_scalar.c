@@ -172,7 +172,7 @@ void mean_type(struct making *m) {
     const bool only_whole = has_whole && !has_number;
     m->f->types = m->x->negated ? (TYPE_ALL & ~types) | (only_whole ? TYPE_NUMBER : 0u) : types;
     if (!only_whole) return;
-    const expr_id whole = numerals_whole(c->e);
+    const expr_id whole = numerals_whole(c->e, !c->whole_has_no_point);
     m->f->number = m->x->negated ? expr_not(c->e, whole) : whole;
     m->f->is_plain = true;
 }

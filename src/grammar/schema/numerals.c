@@ -66,21 +66,32 @@ static expr_id any_whole(struct exprs *e) {
 }
 static expr_id unsigned_any(struct exprs *e) { return expr_cat(e, any_whole(e), any_part(e)); }
 
-static expr_id exponent(struct exprs *e) {
+static expr_id exponent(struct exprs *e, expr_id value) {
     struct byte_set mark = {{0}}, sign = {{0}};
     byte_set_add(&mark, 'e'), byte_set_add(&mark, 'E'), byte_set_add(&sign, '+'), byte_set_add(&sign, '-');
-    return expr_optional(e,
-                         cat3(e, expr_bytes(e, &mark), expr_optional(e, expr_bytes(e, &sign)), any_digits(e, 1, 4)));
+    return cat3(e, expr_bytes(e, &mark), expr_optional(e, expr_bytes(e, &sign)), value);
 }
 
-expr_id numerals_any(struct exprs *e) {
-    return cat3(e, expr_optional(e, expr_byte(e, '-')), unsigned_any(e), exponent(e));
+// Parsers make doubles of numbers: one beyond their range would become infinite, or 0. Exponents of 0 to 199 may stand behind all
+// digits that a number may have, those of 200 to 307 behind one digit other than 0.
+static expr_id scaled(struct exprs *e, expr_id x) {
+    const expr_id zeros = expr_repeat(e, expr_byte(e, '0'), 0, 2), one = expr_optional(e, expr_byte(e, '1'));
+    return expr_cat(e, x, expr_optional(e, exponent(e, cat3(e, zeros, one, any_digits(e, 1, 2)))));
 }
+static expr_id large_or_small(struct exprs *e) {
+    const expr_id size = expr_or2(e, expr_cat(e, expr_byte(e, '2'), any_digits(e, 2, 2)),
+                                  expr_cat(e, expr_text(e, "30", 2), digits(e, '0', '7')));
+    return cat3(e, digits(e, '1', '9'), any_part(e), exponent(e, size));
+}
+static expr_id unsigned_scaled(struct exprs *e) { return expr_or2(e, scaled(e, unsigned_any(e)), large_or_small(e)); }
+
+expr_id numerals_any(struct exprs *e) { return expr_cat(e, expr_optional(e, expr_byte(e, '-')), unsigned_scaled(e)); }
 
 expr_id numerals_plain(struct exprs *e) { return expr_cat(e, expr_optional(e, expr_byte(e, '-')), unsigned_any(e)); }
 
-expr_id numerals_whole(struct exprs *e) {
-    return cat3(e, expr_optional(e, expr_byte(e, '-')), any_whole(e), zero_part(e));
+expr_id numerals_whole(struct exprs *e, bool with_zeros) {
+    const expr_id part = with_zeros ? zero_part(e) : (expr_id)EXPR_EMPTY;
+    return cat3(e, expr_optional(e, expr_byte(e, '-')), any_whole(e), part);
 }
 
 // Digits above the point: more than `whole`. And fewer.
@@ -158,19 +169,19 @@ expr_id numerals_equal(struct exprs *e, const struct decimal *d) {
     return d->is_negative ? minus(e, size) : size;
 }
 
-static expr_id zero(struct exprs *e) { return cat3(e, expr_byte(e, '0'), zero_part(e), exponent(e)); }
+static expr_id zero(struct exprs *e) { return scaled(e, expr_cat(e, expr_byte(e, '0'), zero_part(e))); }
 
 static expr_id above_zero(struct exprs *e) { // 1.5, 0.01, 0.5e3
     const expr_id from_one = expr_cat(e, expr_cat(e, digits(e, '1', '9'), any_digits(e, 0, MAX_PART)), any_part(e));
     const expr_id below_one = cat3(e, expr_byte(e, '0'), point(e), some_nonzero(e));
-    return expr_cat(e, expr_or2(e, from_one, below_one), exponent(e));
+    return expr_or2(e, scaled(e, expr_or2(e, from_one, below_one)), large_or_small(e));
 }
 
 expr_id numerals_least(struct exprs *e, const struct decimal *d, bool is_exclusive) {
     if (d->is_zero)
         return is_exclusive ? above_zero(e) : expr_or(e, (expr_id[]){above_zero(e), zero(e), minus(e, zero(e))}, 3);
     if (!d->is_negative) return size_least(e, d, is_exclusive);
-    return expr_or2(e, expr_cat(e, unsigned_any(e), exponent(e)), minus(e, size_most(e, d, is_exclusive)));
+    return expr_or2(e, unsigned_scaled(e), minus(e, size_most(e, d, is_exclusive)));
 }
 
 expr_id numerals_most(struct exprs *e, const struct decimal *d, bool is_exclusive) {
@@ -178,7 +189,7 @@ expr_id numerals_most(struct exprs *e, const struct decimal *d, bool is_exclusiv
         return is_exclusive ? minus(e, above_zero(e))
                             : expr_or(e, (expr_id[]){minus(e, above_zero(e)), zero(e), minus(e, zero(e))}, 3);
     if (d->is_negative) return minus(e, size_least(e, d, is_exclusive));
-    return expr_or2(e, minus(e, expr_cat(e, unsigned_any(e), exponent(e))), size_most(e, d, is_exclusive));
+    return expr_or2(e, minus(e, unsigned_scaled(e)), size_most(e, d, is_exclusive));
 }
 
 expr_id numerals_multiple(struct exprs *e, const struct decimal *d) {

@@ -19,9 +19,9 @@ struct decimal { // a number as digits without needless zeros: whole . part
 // text: n bytes of a JSON number. False: it has too many digits.
 bool decimal_read(struct decimal *d, const char *text, size_t n);
 
-expr_id numerals_any(struct exprs *e);   // every JSON number
-expr_id numerals_plain(struct exprs *e); // those without an exponent
-expr_id numerals_whole(struct exprs *e); // whole numbers, with `.0` too
+expr_id numerals_any(struct exprs *e);                    // every JSON number
+expr_id numerals_plain(struct exprs *e);                  // those without an exponent
+expr_id numerals_whole(struct exprs *e, bool with_zeros); // whole numbers; with `.0` too
 expr_id numerals_equal(struct exprs *e, const struct decimal *d);
 expr_id numerals_least(struct exprs *e, const struct decimal *d, bool is_exclusive);
 expr_id numerals_most(struct exprs *e, const struct decimal *d, bool is_exclusive);

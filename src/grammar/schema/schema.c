@@ -267,14 +267,13 @@ static void define_space(struct context *c, enum json_space space) {
     }
 }
 
-// Draft 4, 6 and 7: `$ref` hides what stands beside it.
-static bool is_old_draft(const struct json_node *root) {
+// The number of a draft that `$schema` names, up to 7; later ones, which are named by their years, and none are 8.
+static int draft_of(const struct json_node *root) {
     const struct json_node *const s = json_member(root, "$schema");
-    static const char *const old[] = {"draft-03", "draft-04", "draft-05", "draft-06", "draft-07"};
-    for (int i = 0; s && s->kind == JSON_STRING && i < 5; i++)
-        for (uint32_t k = 0; k + 8 <= s->n_text; k++)
-            if (memcmp(s->text + k, old[i], 8) == 0) return true;
-    return false;
+    for (uint32_t k = 0; s && s->kind == JSON_STRING && k + 8 <= s->n_text; k++)
+        if (memcmp(s->text + k, "draft-0", 7) == 0 && s->text[k + 7] >= '3' && s->text[k + 7] <= '7')
+            return s->text[k + 7] - '0';
+    return 8;
 }
 
 rn_status schema_compile(struct rules *r, const struct json_tree *t, enum json_space space, uint32_t *start,
@@ -285,7 +284,8 @@ rn_status schema_compile(struct rules *r, const struct json_tree *t, enum json_s
                         .root = root,
                         .any_rule = UINT32_MAX,
                         .err = err,
-                        .ref_is_alone = is_old_draft(root),
+                        .ref_is_alone = draft_of(root) <= 7,
+                        .whole_has_no_point = draft_of(root) <= 4,
                         .max_steps = SCHEMA_MAX_STEPS + (uint64_t)SCHEMA_NODE_STEPS * root->n_nodes};
     if (root->kind != JSON_OBJECT && root->kind != JSON_TRUE && root->kind != JSON_FALSE)
         return fail(err, RN_E_ARG, "a schema must be an object, true or false, is %s", json_kind_name(root));

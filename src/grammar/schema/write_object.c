@@ -3,7 +3,7 @@
 // A place of the graph is: how many declared members were passed, how many members there are (as far as it matters), and
 // which of the members that must occur somewhere (flags) did.
 #include "base/mem.h"
-#include "grammar/schema/context.h"
+#include "grammar/schema/meaning.h"
 #include <string.h>
 
 struct declared {
@@ -251,6 +251,36 @@ static expr_id taken_names(struct object *o) {
     return chars_texts(c->e, all, n, CODING_JSON);
 }
 
+// Where the bound on the number of members comes from.
+static const struct json_node *least_of(struct context *c, const struct form *f) {
+    for (const struct list *l = f->seen; l; l = l->next) {
+        const struct lit *const x = &c->lits[l->lit];
+        if (x->kind == LIT_BEYOND) return x->node;
+        if (x->kind == LIT_KEYWORD && x->group == G_COUNT && json_member(x->node, "minProperties"))
+            return json_member(x->node, "minProperties");
+    }
+    return NULL;
+}
+
+// Members that are not declared are not compared with each other: where some repeat a name, all of them may be one. One more than
+// those that are required is the most that they can be counted for.
+static void check_least(struct object *o) {
+    uint64_t n = 1;
+    for (uint32_t i = 0; i < o->n_declared; i++) n += o->declared[i].is_required;
+    for (uint32_t k = 0; k < o->n_flags; k++) n += o->flags[k].name != NULL;
+    if (o->f->min_members > n)
+        schema_stop(o->c, RN_E_UNSUPPORTED, least_of(o->c, o->f),
+                    "is only supported where `properties` names all members, or all but one of so many are required");
+}
+
+// The same: of two members with one name it is the last one whose value counts.
+static void check_some(struct context *c, lit_id wanted) {
+    const struct meaning *const k = schema_meaning(c, wanted);
+    if (k && k->must != TYPE_ALL)
+        schema_stop(c, RN_E_UNSUPPORTED, c->lits[wanted].node,
+                    "cannot be negated for members that `properties` does not name, which may repeat a name");
+}
+
 // Members whose names match just the patterns in `cell`.
 static void link_cell(struct object *o, const struct patterns *p, uint32_t cell, expr_id taken) {
     struct context *const c = o->c;
@@ -268,14 +298,16 @@ static void link_cell(struct object *o, const struct patterns *p, uint32_t cell,
         for (uint32_t k = 0; k < o->n_flags; k++) {
             if (!(set >> k & 1)) continue;
             is_named |= o->flags[k].name != NULL;
+            if (!o->flags[k].name) check_some(c, o->flags[k].lit);
             all[n_names++] = o->flags[k].names, lits[m++] = o->flags[k].lit;
         }
         if (is_named) continue; // link_named()
         expr_id name = c->free_text;
         if (n_names > 0) all[n_names++] = c->any_text, name = expr_and(c->e, all, n_names);
         if (name == EXPR_NEVER) continue;
-        const sym_id key = sym_term(c->r, schema_quoted(c, name));
-        link_member(o, o->n_declared, o->n_declared, set, key, schema_value(c, lits, m));
+        const sym_id key = sym_term(c->r, schema_quoted(c, name)), value = schema_value(c, lits, m);
+        if (value != SYM_NEVER) check_least(o);
+        link_member(o, o->n_declared, o->n_declared, set, key, value);
     }
 }
 
