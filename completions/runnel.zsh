@@ -122,6 +122,7 @@ _runnel() {
       '--json-mode[any JSON object]' \
       '--regex=[a text that the regular expression R matches as a whole]:R: ' \
       '--grammar=[a text of this context-free grammar, GBNF or Lark]:FILE:_files' \
+      '--structural-tag=[free text in which tags hold forms, as XGrammar'\''s structural tags in FILE say]:FILE:_files' \
       '--choice=[TEXT, or one of several]:TEXT: ' \
       '--json-space=[white space within JSON]:dumps|compact|free:(dumps compact free)' \
       '--stream-interval=[tokens in each chunk, 1..1024]:N: ' \
@@ -211,6 +212,7 @@ _runnel() {
       '--json-mode[any JSON object]' \
       '--regex=[a text that the regular expression R matches as a whole]:R: ' \
       '--grammar=[a text of this context-free grammar, GBNF or Lark]:FILE:_files' \
+      '--structural-tag=[free text in which tags hold forms, as XGrammar'\''s structural tags in FILE say]:FILE:_files' \
       '--choice=[TEXT, or one of several]:TEXT: ' \
       '--json-space=[white space within JSON]:dumps|compact|free:(dumps compact free)' \
       '(-h --help)-h[show this page]' \
@@ -449,6 +451,7 @@ _runnel() {
       '--json-mode[any JSON object]' \
       '--regex=[a text that the regular expression R matches as a whole]:R: ' \
       '--grammar=[a text of this context-free grammar, GBNF or Lark]:FILE:_files' \
+      '--structural-tag=[free text in which tags hold forms, as XGrammar'\''s structural tags in FILE say]:FILE:_files' \
       '--choice=[TEXT, or one of several]:TEXT: ' \
       '--json-space=[white space within JSON]:dumps|compact|free:(dumps compact free)' \
       '(-h --help)-h[show this page]' \

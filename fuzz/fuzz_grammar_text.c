@@ -1,22 +1,27 @@
-// fuzz/fuzz_grammar_text.c - compiles any bytes as GBNF, Lark or a regular expression, and reads its own bytes with what comes out.
+// fuzz/fuzz_grammar_text.c - compiles any bytes as GBNF, Lark, a regular expression or structural tags, and reads its own bytes with what comes out.
 //
 // The first byte says as what. A state that is alive must lead to a whole text, unless a limit is reached first.
 #include "base/mem.h"
 #include "grammar/automata.h"
 #include "grammar/regex.h"
-#include "grammar/text/grammar_text.h"
+#include "grammar/tags/structural_tag.h"
 #include "walk_package.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-enum { MAX_EXPRS = 20000, MAX_CONFIGS = 4000, MAX_SEEN = 500 };
+enum { IS_TAGS = 64, MAX_EXPRS = 20000, MAX_CONFIGS = 4000, MAX_SEEN = 500 };
 
 static bool is_special(void *user, uint32_t id) { return (void)user, id > 990; }
 static int64_t find(void *user, const char *text, size_t n) {
     (void)user;
     return n == 7 && memcmp(text, "<think>", n) == 0 ? 995 : n == 3 ? 5 : -1;
 }
+
+static int64_t match(void *user, const char *s, size_t n, size_t *n_token) {
+    return *n_token = 7, n >= 7 && memcmp(s, "<think>", 7) == 0 ? find(user, s, 7) : -1;
+}
+static bool is_end(void *user, uint32_t id) { return (void)user, id == 999; }
 
 struct input {
     const char *s;
@@ -28,8 +33,15 @@ static rn_status compile(struct rules *r, const void *source, uint32_t *start, r
     const char *const s = ((const struct input *)source)->s;
     const size_t n = ((const struct input *)source)->n;
     const uint8_t what = ((const struct input *)source)->what;
-    const struct grammar_tokens tokens = {1000, is_special, find, NULL};
+    const struct grammar_tokens tokens = {1000, is_special, find, match, is_end, NULL};
     const struct grammar_text_options o = {.tokens = &tokens, .space = what & 1 ? JSON_SPACE_FREE : JSON_SPACE_DUMPS};
+    if (what & IS_TAGS) {
+        struct json_tree tree = {0};
+        rn_status st = json_read(&tree, s, n, err);
+        if (st == RN_OK) st = structural_tag_compile(r, &tree, &o, start, err);
+        json_free(&tree);
+        return st;
+    }
     if (what % 4 < 2)
         return (grammar_text_kind(s, n) == GRAMMAR_TEXT_GBNF ? gbnf_compile : lark_compile)(r, s, n, &o, start, err);
     const struct regex_options ro = {.match = what & 4 ? REGEX_SEARCH : REGEX_WHOLE,

@@ -1,5 +1,5 @@
 // runnel/grammar.h - grammars that an answer has to follow: JSON Schema, regular expressions,
-// choices.
+// choices, context-free grammars, structural tags.
 #ifndef RUNNEL_GRAMMAR_H
 #define RUNNEL_GRAMMAR_H
 
@@ -22,7 +22,10 @@ typedef enum rn_grammar_kind {
     // text: a context-free grammar, in GBNF as llama.cpp reads it or in Lark as llguidance reads
     // it;
     // the text tells which. Special tokens may be named, <like> so or by their ids, <[7]>.
-    RN_GRAMMAR_CFG = 4
+    RN_GRAMMAR_CFG = 4,
+    // text: structural tags as XGrammar and vLLM define them: free text until a trigger, then a
+    // schema or another form, then free text again. docs/structured-output.md has the formats.
+    RN_GRAMMAR_STRUCTURAL_TAG = 5
 } rn_grammar_kind;
 
 // White space between the tokens of JSON.

@@ -204,6 +204,11 @@ static bool each_grammar(void *target, size_t i, const char *key, const json_ite
     return grammar_form_set_text(&((generation *)target)->form, "grammar", value, why);
 }
 
+static bool each_tags(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return grammar_form_set(&((generation *)target)->form, RN_GRAMMAR_STRUCTURAL_TAG, "structural_tag", value, why);
+}
+
 static bool each_space(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
     return grammar_form_set_space(&((generation *)target)->form, value, why);
@@ -247,6 +252,7 @@ static const member fixed_rows[] = {
     {"regex", MEMBER_EACH, .each = each_regex, .schema = SCHEMA_TEXT},
     {"choices", MEMBER_EACH, .each = each_choices, .schema = SCHEMA_CHOICES},
     {"grammar", MEMBER_EACH, .each = each_grammar, .schema = SCHEMA_TEXT},
+    {"structural_tag", MEMBER_EACH, .each = each_tags, .schema = SCHEMA_TAGS},
     {"json_space", MEMBER_EACH, .each = each_space, .schema = SCHEMA_WORDS("'dumps','compact','free'")},
     {"ignore_eos", MEMBER_BOOL, .offset = offsetof(generation, ignore_eos)},
     {"special", MEMBER_BOOL, .offset = offsetof(generation, special)},

@@ -32,9 +32,15 @@ static bool is_texts(const json_item *value, char *why) {
     return true;
 }
 
+static bool is_tags(const json_item *value, char *why) {
+    if (json_item_is_object(value) || json_item_is_text(value)) return true;
+    snprintf(why, JSON_WHY / 2, "must be a structural tag: an object, or a text that has one");
+    return false;
+}
+
 static bool (*const checks[])(const json_item *value, char *why) = {
     [RN_GRAMMAR_JSON_SCHEMA] = is_schema, [RN_GRAMMAR_JSON_OBJECT] = NULL, [RN_GRAMMAR_REGEX] = is_text,
-    [RN_GRAMMAR_CHOICE] = is_texts,       [RN_GRAMMAR_CFG] = is_text,
+    [RN_GRAMMAR_CHOICE] = is_texts,       [RN_GRAMMAR_CFG] = is_text,      [RN_GRAMMAR_STRUCTURAL_TAG] = is_tags,
 };
 
 bool grammar_form_set(grammar_form *f, rn_grammar_kind kind, const char *name, const json_item *value, char *why) {

@@ -1,5 +1,5 @@
 // app/grammar_form.h - the form of an answer as a JSON request gives it: a JSON Schema, JSON, a regular expression, choices, a
-// grammar.
+// grammar, structural tags.
 //
 // Ownership: plain data that may be copied; it points into the request's document. A form_source is the caller's; form_source_free().
 // Threads:   one at a time.

@@ -23,6 +23,8 @@ const option grammar_option_rows[GRAMMAR_OPTION_ROWS] = {
      .help = "a text that the regular expression R matches as a whole"},
     {0, "grammar", "FILE", OPTION_TEXT, offsetof(grammar_options, grammar_file),
      .help = "a text of this context-free grammar, GBNF or Lark; - is stdin"},
+    {0, "structural-tag", "FILE", OPTION_TEXT, offsetof(grammar_options, tags_file),
+     .help = "free text in which tags hold forms, as XGrammar's structural tags in FILE say; - is stdin"},
     {0, "choice", "TEXT", OPTION_EACH, 0, .each = add_choice, .help = "TEXT, or one of several: may be given again"},
     {0, "json-space", "dumps|compact|free", OPTION_CHOICE, offsetof(grammar_options, space),
      .help =
@@ -30,19 +32,20 @@ const option grammar_option_rows[GRAMMAR_OPTION_ROWS] = {
 };
 
 // What was given, as the sentence about two of them names it. 0..2 names.
-static int given(const grammar_options *g, const char *names[static 5]) {
+static int given(const grammar_options *g, const char *names[static 6]) {
     int n = 0;
     if (g->schema_file) names[n++] = "--json-schema";
     if (g->is_json) names[n++] = "--json-mode";
     if (g->regex) names[n++] = "--regex";
     if (g->grammar_file) names[n++] = "--grammar";
+    if (g->tags_file) names[n++] = "--structural-tag";
     if (g->n_choices) names[n++] = "--choice";
     return n;
 }
 
 int grammar_options_compile(grammar_options *g, const rn_model *model, rn_grammar **grammar) {
-    const char *names[5];
-    const char *const file = g->schema_file ? g->schema_file : g->grammar_file;
+    const char *names[6];
+    const char *const file = g->schema_file ? g->schema_file : g->grammar_file ? g->grammar_file : g->tags_file;
     rn_grammar_source source;
     rn_error err = {0};
     *grammar = NULL;
@@ -57,6 +60,7 @@ int grammar_options_compile(grammar_options *g, const rn_model *model, rn_gramma
                   : g->is_json      ? RN_GRAMMAR_JSON_OBJECT
                   : g->regex        ? RN_GRAMMAR_REGEX
                   : g->grammar_file ? RN_GRAMMAR_CFG
+                  : g->tags_file    ? RN_GRAMMAR_STRUCTURAL_TAG
                                     : RN_GRAMMAR_CHOICE;
     if (file && !file_read(file, TEXT_LIMIT, &g->text)) return EXIT_CODE_FAILED;
     source.text = g->regex ? g->regex : g->text.data;

@@ -1,4 +1,4 @@
-// app/grammar_options.h - the options that give an answer its form: JSON Schema, JSON, a regular expression, a grammar, choices.
+// app/grammar_options.h - the options that give an answer its form: JSON Schema, JSON, a regular expression, a grammar, structural tags, choices.
 //
 // Ownership: `struct grammar_options` is the caller's, {0} to begin with; grammar_options_free().
 // Threads:   one at a time.
@@ -10,15 +10,15 @@
 #include <runnel/runnel.h>
 
 typedef struct grammar_options {
-    const char *schema_file, *regex, *grammar_file;
+    const char *schema_file, *regex, *grammar_file, *tags_file;
     const char **choices; // [n_choices] lent
     size_t n_choices;
     bool is_json;
     int32_t space; // of rn_json_space
-    bytes text;    // of the schema or grammar
+    bytes text;    // of the file
 } grammar_options;
 
-enum { GRAMMAR_OPTION_ROWS = 6 };
+enum { GRAMMAR_OPTION_ROWS = 7 };
 extern const option grammar_option_rows[GRAMMAR_OPTION_ROWS];
 #define GRAMMAR_OPTIONS_GROUP(g) {"Form of the answer", grammar_option_rows, GRAMMAR_OPTION_ROWS, (g)}
 

@@ -17,6 +17,7 @@
 #define SCHEMA_EITHER(a, b)    "{'anyOf':[" a "," b "]}"
 // Forms of an answer (app/grammar_form.h): a schema, texts of which it is one.
 #define SCHEMA_FORM    "{'type':['object','boolean']}"
+#define SCHEMA_TAGS    "{'type':['object','string']}"
 #define SCHEMA_CHOICES "{'type':'array','minItems':1,'maxItems':10000,'items':{'type':'string'}}"
 // 64 bits, which a JSON number of some clients cannot hold: also as digits.
 #define SCHEMA_SEED(min)                                                                                             \

@@ -21,21 +21,22 @@ static const option check_rows[] = {
      .help = "check many cases, each a line of JSON from stdin"},
 };
 
-static const char *const notes = "A text is converted to tokens as a whole, and each token is compared with the\n"
-                                 "mask of the tokens that may follow there. With --check the exit status is 0 if\n"
-                                 "the text is allowed, else 1, and what could have followed is printed.\n"
-                                 "\n"
-                                 "  runnel grammar --check answer.json --json-schema schema.json\n"
-                                 "\n"
-                                 "A line of --cases is\n"
-                                 "\n"
-                                 "  {\"id\": .., \"schema\", \"regex\", \"grammar\" or \"choice\": ..,\n"
-                                 "   \"tests\": [{\"text\": ..}]}\n"
-                                 "\n"
-                                 "and is answered with a line, where results are of the tests, and times are in\n"
-                                 "microseconds: of compiling, and of each mask.\n"
-                                 "\n"
-                                 "  {\"id\", \"error\", \"compile_us\", \"results\": [true], \"mask_us\": [..]}";
+static const char *const notes =
+    "A text is converted to tokens as a whole, and each token is compared with the\n"
+    "mask of the tokens that may follow there. With --check the exit status is 0 if\n"
+    "the text is allowed, else 1, and what could have followed is printed.\n"
+    "\n"
+    "  runnel grammar --check answer.json --json-schema schema.json\n"
+    "\n"
+    "A line of --cases is\n"
+    "\n"
+    "  {\"id\": .., \"schema\", \"regex\", \"grammar\", \"structural_tag\" or \"choice\": ..,\n"
+    "   \"tests\": [{\"text\": ..}]}\n"
+    "\n"
+    "and is answered with a line, where results are of the tests, and times are in\n"
+    "microseconds: of compiling, and of each mask.\n"
+    "\n"
+    "  {\"id\", \"error\", \"compile_us\", \"results\": [true], \"mask_us\": [..]}";
 
 // Bytes of a text that the grammar allows, up to the first token that it does not allow.
 typedef struct finding {
@@ -71,7 +72,7 @@ static int check_text(check *c) {
     rn_error err = {0};
     int code = grammar_options_compile(&c->form, c->on.model, &grammar);
     if (code == EXIT_CODE_OK && !grammar) {
-        say("--check: needs a grammar: --json-schema FILE, --json-mode, --regex R, --grammar FILE or --choice TEXT");
+        say("--check: needs a grammar: --json-schema FILE, --json-mode, --regex R, --grammar FILE, --structural-tag FILE or --choice TEXT");
         code = EXIT_CODE_USAGE;
     }
     if (code == EXIT_CODE_OK && !file_read(c->text_file, TEXT_LIMIT, &text)) code = EXIT_CODE_FAILED;

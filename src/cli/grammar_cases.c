@@ -23,7 +23,7 @@ typedef struct cases {
 } cases;
 
 typedef struct one_case {
-    char *id, *schema; // JSON
+    char *id, *schema, *tags; // JSON
     json_span regex, grammar;
     const char **choices;
     size_t n_choices;
@@ -56,6 +56,7 @@ static bool each_test(void *target, size_t i, const char *key, const json_item *
 static const member case_rows[] = {
     {"id", MEMBER_JSON, .offset = offsetof(one_case, id)},
     {"schema", MEMBER_JSON, .offset = offsetof(one_case, schema)},
+    {"structural_tag", MEMBER_JSON, .offset = offsetof(one_case, tags)},
     {"regex", MEMBER_TEXT, .offset = offsetof(one_case, regex)},
     {"grammar", MEMBER_TEXT, .offset = offsetof(one_case, grammar)},
     {"choice", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_choice},
@@ -98,12 +99,14 @@ static rn_status compile(const cases *c, const one_case *k, rn_grammar **grammar
     rn_grammar_source source;
     rn_grammar_source_init(&source);
     const json_span *const text = k->regex.data ? &k->regex : &k->grammar;
+    const char *const json = k->schema ? k->schema : k->tags;
     source.kind = k->schema         ? RN_GRAMMAR_JSON_SCHEMA
+                  : k->tags         ? RN_GRAMMAR_STRUCTURAL_TAG
                   : k->regex.data   ? RN_GRAMMAR_REGEX
                   : k->grammar.data ? RN_GRAMMAR_CFG
                                     : RN_GRAMMAR_CHOICE;
-    source.text = k->schema ? k->schema : text->data;
-    source.n_text = k->schema ? strlen(k->schema) : text->n;
+    source.text = json ? json : text->data;
+    source.n_text = json ? strlen(json) : text->n;
     source.choices = k->choices;
     source.n_choices = k->n_choices;
     source.json_space = c->space;
@@ -147,8 +150,10 @@ static void take_line(cases *c, uint64_t n_line, const char *text, size_t n) {
     char why[JSON_WHY] = "", param[JSON_WHY / 2] = "";
     const member_group group = {case_rows, sizeof case_rows / sizeof *case_rows, &k};
     bool ok = json_doc_parse(text, n, &doc, why) && json_doc_read_open(doc, &group, 1, skip_other, NULL, param, why);
-    if (ok && (k.schema != NULL) + (k.regex.data != NULL) + (k.grammar.data != NULL) + (k.n_choices > 0) != 1) {
-        snprintf(why, sizeof why, "one of schema, regex, grammar and choice is needed");
+    if (ok && (k.schema != NULL) + (k.tags != NULL) + (k.regex.data != NULL) + (k.grammar.data != NULL) +
+                      (k.n_choices > 0) !=
+                  1) {
+        snprintf(why, sizeof why, "one of schema, regex, grammar, structural_tag and choice is needed");
         ok = false;
     }
     if (ok) {
@@ -157,7 +162,7 @@ static void take_line(cases *c, uint64_t n_line, const char *text, size_t n) {
         say("line %llu: %s", (unsigned long long)n_line, why);
         c->has_bad_line = true;
     }
-    free(k.id), free(k.schema), free(k.choices), free(k.texts);
+    free(k.id), free(k.schema), free(k.tags), free(k.choices), free(k.texts);
     json_doc_free(doc);
 }
 

@@ -42,7 +42,9 @@
 struct model_grammars {
     mutex lock; // while it is made
     struct grammar_vocab vocab;
-    char *names; // of control tokens
+    char *names;    // of control tokens
+    int32_t *named; // [n_named] these tokens
+    size_t n_named;
 };
 
 struct rn_model {

@@ -13,11 +13,28 @@ enum { NAME_BYTES = 16 }; // of a control token: a byte that no text has, and it
 static bool is_named(const struct vocab_token *t) { return t->kind == TOKEN_CONTROL; }
 
 static int64_t find_token(const void *user, const char *text, size_t n) {
-    const struct vocab *const v = user;
+    const struct vocab *const v = package_vocab(((const rn_model *)user)->pkg);
     for (int32_t i = 0; i < v->n_tokens; i++)
         if (v->tokens[i].text.n == n && memcmp(v->tokens[i].text.s, text, n) == 0) return i;
     return -1;
 }
+
+static int64_t match_token(const void *user, const char *s, size_t n, size_t *n_token) {
+    const rn_model *const m = user;
+    const struct vocab *const v = package_vocab(m->pkg);
+    int64_t longest = -1;
+    *n_token = 0;
+    for (size_t i = 0; i < m->grammars->n_named; i++) {
+        const int32_t id = m->grammars->named[i];
+        const size_t n_text = v->tokens[id].text.n;
+        if (n_text <= *n_token || n_text > n || memcmp(v->tokens[id].text.s, s, n_text) != 0) continue;
+        longest = id;
+        *n_token = n_text;
+    }
+    return longest;
+}
+
+static bool ends_answer(const void *user, int32_t token) { return model_is_end_token(user, token); }
 
 static rn_status make_vocab(const rn_model *m, struct model_grammars *g, rn_error *err) {
     const struct vocab *const v = package_vocab(m->pkg);
@@ -25,7 +42,9 @@ static rn_status make_vocab(const rn_model *m, struct model_grammars *g, rn_erro
     for (int32_t i = 0; i < v->n_tokens; i++) n_named += is_named(&v->tokens[i]);
     struct token_bytes *const tokens = mem_calloc((size_t)v->n_tokens + 1, sizeof *tokens);
     g->names = mem_alloc((n_named + 1) * NAME_BYTES);
-    if (!tokens || !g->names) {
+    g->named = mem_alloc((n_named + 1) * sizeof *g->named);
+    g->n_named = 0;
+    if (!tokens || !g->names || !g->named) {
         mem_free(tokens);
         return fail(err, RN_E_NOMEM, "%s: out of memory for its tokens' bytes", package_path(m->pkg));
     }
@@ -35,13 +54,15 @@ static rn_status make_vocab(const rn_model *m, struct model_grammars *g, rn_erro
         if (is_named(&v->tokens[i])) {
             tokens[i] = (struct token_bytes){name, (uint32_t)snprintf(name, NAME_BYTES, "\xff[%d]", i)};
             name += NAME_BYTES;
+            g->named[g->n_named++] = i;
         } else if (v->tokens[i].kind != TOKEN_UNUSED && v->tokens[i].kind != TOKEN_UNKNOWN) {
             const char *const piece = tokenizer_piece(m->tok, i, false, &n);
             tokens[i] = (struct token_bytes){piece, (uint32_t)n};
         }
     }
     const rn_status st = grammar_vocab_init(&g->vocab, tokens, v->n_tokens, err);
-    g->vocab.find_token = find_token, g->vocab.user = v;
+    g->vocab.find_token = find_token, g->vocab.match_token = match_token, g->vocab.ends_answer = ends_answer;
+    g->vocab.user = m;
     return st;
 }
 
@@ -53,8 +74,8 @@ static rn_status need_vocab(const rn_model *m, rn_error *err) {
     if (!g->vocab.tokens) {
         st = make_vocab(m, g, err);
         if (st != RN_OK) {
-            mem_free(g->names);
-            g->names = NULL;
+            mem_free(g->names), mem_free(g->named);
+            g->names = NULL, g->named = NULL;
         }
     }
     mutex_unlock(&g->lock);
@@ -77,7 +98,7 @@ void model_grammars_close(rn_model *m) {
     if (!g) return;
     mutex_destroy(&g->lock);
     grammar_vocab_free(&g->vocab);
-    mem_free(g->names);
+    mem_free(g->names), mem_free(g->named);
     mem_free(g);
 }
 
@@ -90,8 +111,9 @@ struct rn_matcher {
 
 _Static_assert((int)RN_GRAMMAR_JSON_SCHEMA == GRAMMAR_SCHEMA && (int)RN_GRAMMAR_JSON_OBJECT == GRAMMAR_OBJECT &&
                    (int)RN_GRAMMAR_REGEX == GRAMMAR_REGEX && (int)RN_GRAMMAR_CHOICE == GRAMMAR_CHOICE &&
-                   (int)RN_GRAMMAR_CFG == GRAMMAR_CFG && (int)RN_JSON_DUMPS == JSON_SPACE_DUMPS &&
-                   (int)RN_JSON_COMPACT == JSON_SPACE_COMPACT && (int)RN_JSON_FREE == JSON_SPACE_FREE,
+                   (int)RN_GRAMMAR_CFG == GRAMMAR_CFG && (int)RN_GRAMMAR_STRUCTURAL_TAG == GRAMMAR_TAGS &&
+                   (int)RN_JSON_DUMPS == JSON_SPACE_DUMPS && (int)RN_JSON_COMPACT == JSON_SPACE_COMPACT &&
+                   (int)RN_JSON_FREE == JSON_SPACE_FREE,
                "the same numbers");
 
 static rn_status compile(const rn_model *model, const rn_grammar_source *source, struct grammar_text *choices,

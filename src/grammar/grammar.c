@@ -5,7 +5,7 @@
 #include "grammar/automata.h"
 #include "grammar/mask.h"
 #include "grammar/regex.h"
-#include "grammar/text/grammar_text.h"
+#include "grammar/tags/structural_tag.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -90,19 +90,56 @@ static int64_t find_control(void *user, const char *text, size_t n) {
     return v->find_token ? v->find_token(v->user, text, n) : -1;
 }
 
+static int64_t match_control(void *user, const char *s, size_t n, size_t *n_token) {
+    const struct grammar_vocab *const v = user;
+    return v->match_token ? v->match_token(v->user, s, n, n_token) : -1;
+}
+
+static bool is_end(void *user, uint32_t id) {
+    const struct grammar_vocab *const v = user;
+    return v->ends_answer && v->ends_answer(v->user, (int32_t)id);
+}
+
+static struct grammar_tokens tokens_of(const grammar *g) {
+    return (struct grammar_tokens){.n_vocab = (uint32_t)g->vocab->n_tokens,
+                                   .is_special = is_control,
+                                   .find = find_control,
+                                   .match = match_control,
+                                   .is_end = is_end,
+                                   .user = (void *)(uintptr_t)g->vocab};
+}
+
 static rn_status compile_cfg(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
     const grammar *const g = source;
     const struct grammar_text text = g->source.text;
-    const struct grammar_tokens tokens = {(uint32_t)g->vocab->n_tokens, is_control, find_control,
-                                          (void *)(uintptr_t)g->vocab};
+    const struct grammar_tokens tokens = tokens_of(g);
     const struct grammar_text_options o = {.tokens = &tokens, .space = g->source.space};
     const bool is_lark = grammar_text_kind(text.s, text.n) == GRAMMAR_TEXT_LARK;
     return (is_lark ? lark_compile : gbnf_compile)(r, text.s, text.n, &o, start, err);
 }
 
+static rn_status compile_tags(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    const grammar *const g = source;
+    const struct grammar_tokens tokens = tokens_of(g);
+    const struct grammar_text_options o = {.tokens = &tokens, .space = g->source.space};
+    struct json_tree tree = {0};
+    rn_status st = json_read(&tree, g->source.text.s, g->source.text.n, err);
+    if (st == RN_E_FORMAT) st = RN_E_ARG; // a request is wrong, no file
+    if (st == RN_OK) st = structural_tag_compile(r, &tree, &o, start, err);
+    json_free(&tree);
+    return st;
+}
+
+static rn_status compile_built(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    const grammar *const g = source;
+    const struct grammar_tokens tokens = tokens_of(g);
+    return g->source.builder.build(r, &tokens, g->source.builder.user, start, err);
+}
+
 static const automata_compile compilers[GRAMMAR_N_KINDS] = {
     [GRAMMAR_SCHEMA] = compile_schema, [GRAMMAR_OBJECT] = compile_object, [GRAMMAR_REGEX] = compile_regex,
-    [GRAMMAR_CHOICE] = compile_choice, [GRAMMAR_CFG] = compile_cfg,
+    [GRAMMAR_CHOICE] = compile_choice, [GRAMMAR_CFG] = compile_cfg,       [GRAMMAR_TAGS] = compile_tags,
+    [GRAMMAR_BUILT] = compile_built,
 };
 
 static void free_automata(grammar *g) {
@@ -130,7 +167,8 @@ static rn_status make_automata(grammar *g, rn_error *err) {
 
 static rn_status copy_source(grammar *g, const struct grammar_source *from, rn_error *err) {
     size_t n = from->text.n;
-    if ((unsigned)from->kind >= GRAMMAR_N_KINDS) return fail(err, RN_E_ARG, "kind: %d is unknown", (int)from->kind);
+    if ((unsigned)from->kind >= GRAMMAR_N_KINDS || (from->kind == GRAMMAR_BUILT && !from->builder.build))
+        return fail(err, RN_E_ARG, "kind: %d is unknown", (int)from->kind);
     if ((unsigned)from->space > JSON_SPACE_FREE) return fail(err, RN_E_ARG, "space: %d is unknown", (int)from->space);
     if (from->kind == GRAMMAR_CHOICE && from->n_choices == 0) return fail(err, RN_E_ARG, "choices: there is none");
     if (from->n_choices > GRAMMAR_MAX_CHOICES)
@@ -158,16 +196,18 @@ static rn_status copy_source(grammar *g, const struct grammar_source *from, rn_e
 
 rn_status grammar_compile(const struct grammar_source *source, const struct grammar_vocab *vocab, grammar **out,
                           rn_error *err) {
+    const struct grammar_builder *const b = &source->builder;
     *out = NULL;
     grammar *const g = mem_calloc(1, sizeof *g);
-    if (!g) return fail(err, RN_E_NOMEM, "grammar: out of memory");
-    g->vocab = vocab;
-    atomic_init(&g->n_refs, 1);
-    rn_status st = mutex_init(&g->lock, err);
+    rn_status st = g ? mutex_init(&g->lock, err) : fail(err, RN_E_NOMEM, "grammar: out of memory");
     if (st != RN_OK) {
+        if (b->free_user) b->free_user(b->user);
         mem_free(g);
         return st;
     }
+    g->vocab = vocab;
+    atomic_init(&g->n_refs, 1);
+    g->source.builder = *b;
     st = copy_source(g, source, err);
     if (st == RN_OK) st = make_automata(g, err);
     count_bytes(g);
@@ -187,6 +227,7 @@ void grammar_unref(grammar *g) {
     if (!g || atomic_fetch_sub(&g->n_refs, 1) != 1) return;
     free_automata(g);
     mutex_destroy(&g->lock);
+    if (g->source.builder.free_user) g->source.builder.free_user(g->source.builder.user);
     mem_free(g->text);
     mem_free(g->choices);
     mem_free(g);

@@ -10,6 +10,7 @@
 #define RN_GRAMMAR_GRAMMAR_H
 
 #include "grammar/schema/schema.h"
+#include "grammar/text/grammar_text.h"
 #include "grammar/vocab_trie.h"
 
 enum grammar_kind {
@@ -18,6 +19,8 @@ enum grammar_kind {
     GRAMMAR_REGEX,  // text: a regular expression that the whole answer matches
     GRAMMAR_CHOICE, // one of the choices
     GRAMMAR_CFG,    // text: a context-free grammar, GBNF or Lark, which its text tells
+    GRAMMAR_TAGS,   // text: structural tags (tags/structural_tag.h)
+    GRAMMAR_BUILT,  // `builder` puts the rules together
     GRAMMAR_N_KINDS
 };
 
@@ -26,13 +29,24 @@ struct grammar_text {
     size_t n; // bytes
 };
 
-// What a grammar is compiled from. Nothing of it is needed afterwards.
+// Puts rules together from what a caller has: text and triggers (tags/free_text.h), schemas (schema_compile()), tokens.
+struct grammar_builder {
+    // *start: the rule of a whole text. Called again whenever the automata are made anew, by any thread, one at a time.
+    rn_status (*build)(struct rules *r, const struct grammar_tokens *tokens, const void *user, uint32_t *start,
+                       rn_error *err);
+    void (*free_user)(
+        void *user); // when the grammar ends, also where it was not compiled. NULL: there is nothing to free
+    void *user;
+};
+
+// What a grammar is compiled from. Nothing of it is needed afterwards, but for what `builder` has.
 struct grammar_source {
     enum grammar_kind kind;
     struct grammar_text text;
     const struct grammar_text *choices; // [n_choices]
     size_t n_choices;
     enum json_space space; // of JSON
+    struct grammar_builder builder;
 };
 
 enum grammar_limits {
@@ -51,8 +65,11 @@ struct grammar_vocab {
     int32_t n_tokens;
     struct vocab_trie trie;
     // The token whose text this is, for grammars that name it; -1: there is none. A control token
-    // has the bytes of grammar_token_bytes(). NULL: none is known by its text.
+    // has the bytes of grammar_token_bytes(). All three NULL: none is known by its text.
     int64_t (*find_token)(const void *user, const char *text, size_t n);
+    // The control token whose text begins s, the longest one; -1: there is none.
+    int64_t (*match_token)(const void *user, const char *s, size_t n, size_t *n_token);
+    bool (*ends_answer)(const void *user, int32_t token);
     const void *user;
 };
 

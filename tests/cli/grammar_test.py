@@ -25,9 +25,11 @@ def each_case_gets_its_results():
                  {'id': 'two', 'regex': '[a-c]+', 'tests': [{'text': 'abc'}, {'text': 'abd'}]},
                  {'id': None, 'choice': ['yes', 'no'], 'tests': [{'text': 'no'}, {'text': 'n'}]},
                  {'id': 4, 'grammar': 'root ::= "(" root ")" | "x"', 'tests': [{'text': '((x))'}, {'text': '((x)'}]},
+                 {'id': 6, 'structural_tag': {'structures': [{'begin': '<f>', 'schema': {'const': 1}, 'end': '</f>'}], 'triggers': ['<f']},
+                  'tests': [{'text': 'free <f>1</f> text'}, {'text': ''}, {'text': 'x<f>'}, {'text': '<f>2</f>'}]},
                  {'id': 5, 'grammar': 'start: WORD ("," WORD)*\nWORD: /[a-z]+/', 'tests': [{'text': 'a,bc'}, {'text': 'a,'}]}])
     equal([(g['id'], g['error'], g['results']) for g in got],
-          [(1, None, [True, False, False, False, False]), ('two', None, [True, False]), (None, None, [True, False]), (4, None, [True, False]), (5, None, [True, False])])
+          [(1, None, [True, False, False, False, False]), ('two', None, [True, False]), (None, None, [True, False]), (4, None, [True, False]), (6, None, [True, True, False, False]), (5, None, [True, False])])
     for g in got:
         check(g['compile_us'] > 0 and len(g['mask_us']) >= len(g['results']) - 1 and min(g['mask_us']) >= 0, g)
 
@@ -64,7 +66,7 @@ def host_names_are_exact_to_the_last_character():
 @test
 def a_line_that_is_no_case_is_named():
     r = runnel('grammar', '--cases', stdin=b'{"id": 1}\n\nnot json\n{"id": 2, "regex": "a", "tests": [{"text": "a"}]}\n')
-    r.fails(1, 'line 1: one of schema, regex, grammar and choice is needed')
+    r.fails(1, 'line 1: one of schema, regex, grammar, structural_tag and choice is needed')
     check('line 3: not JSON' in r.err, r.err)
     equal([g['results'] for g in r.lines], [[True]])
 
@@ -86,6 +88,11 @@ def check_tells_where_a_text_leaves_the_grammar():
         runnel('grammar', '--check', '-', '--grammar', folder / 'g.gbnf', stdin=b'aaa').ok()
         runnel('grammar', '--check', '-', '--grammar', folder / 'g.gbnf', stdin=b'ab').fails(1, 'not allowed')
         runnel('grammar', '--check', '-', '--grammar', folder / 'bad.lark', stdin=b'a').fails(1, f'--grammar {folder}/bad.lark: 1:')
+        (folder / 'tags.json').write_text(json.dumps({'format': {'type': 'tag', 'begin': '<a>', 'content': {'type': 'any_text'}, 'end': '</a>'}}))
+        runnel('grammar', '--check', '-', '--structural-tag', folder / 'tags.json', stdin=b'<a>b</a>').ok()
+        runnel('grammar', '--check', '-', '--structural-tag', folder / 'tags.json', stdin=b'<a>b').fails(1, 'not whole')
+        (folder / 'tags.json').write_text('{"format": {"type": "x"}}')
+        runnel('grammar', '--check', '-', '--structural-tag', folder / 'tags.json', stdin=b'a').fails(1, f'--structural-tag {folder}/tags.json: /format/type: ')
         runnel('grammar', '--check', '-', '--json-mode', stdin=b'[]').fails(1, 'not allowed')
         runnel('grammar', '--check', '-', '--json-mode', '--regex', 'a', stdin=b'a').fails(2, '--regex: cannot be given with --json-mode')
         runnel('grammar', '--check', '-', stdin=b'a').fails(2, 'needs a grammar')

@@ -1,6 +1,8 @@
 // tests/grammar/grammar_test.c - sources, cursors, and automata that are made anew.
 #include "base/mem.h"
 #include "grammar/grammar.h"
+#include "grammar/tags/free_text.h"
+#include "grammar/tags/token_text.h"
 #include "tests/check.h"
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +54,10 @@ TEST(each_kind_of_source_allows_its_texts) {
          {"[]", "[1]", "[10, -2]"},
          {"", "[", "[1,2]", "[1, 2, 3]", "[1.5]"}},
         {GRAMMAR_OBJECT, "", {"{}", "{\"a\": [1, {\"b\": null}]}"}, {"[]", "1", "{\"a\"}", "{} "}},
+        {GRAMMAR_TAGS,
+         "{\"structures\":[{\"begin\":\"<a>\",\"schema\":{\"const\":1},\"end\":\"</a>\"}],\"triggers\":[\"<a\"]}",
+         {"", "< <a>1</a>b", "a"},
+         {"<a", "<a>2", "<a>1", "\xff"}},
         {GRAMMAR_REGEX, "(ab|c)+d?", {"ab", "cd", "cabc"}, {"", "d", "abd ", "xab"}},
         {GRAMMAR_REGEX, "\xc3\xa4{2}", {"\xc3\xa4\xc3\xa4"}, {"\xc3\xa4", "\xc3\xc3"}},
     };
@@ -97,6 +103,8 @@ TEST(sources_that_are_wrong_are_refused_with_their_place) {
         {GRAMMAR_SCHEMA, "{\"type\": \"array\", \"items\": {\"type\": 5}}", "/items", RN_E_ARG},
         {GRAMMAR_SCHEMA, "{\"type\": ", "not JSON", RN_E_ARG},
         {GRAMMAR_SCHEMA, "{\"type\": \"integer\", \"minimum\": 3, \"maximum\": 2}", "nothing", RN_E_ARG},
+        {GRAMMAR_TAGS, "{\"format\": {\"type\": \"tag\"}}", "/format: \"begin\" is missing", RN_E_ARG},
+        {GRAMMAR_TAGS, "{", "not JSON", RN_E_ARG},
         {GRAMMAR_REGEX, "a(b", "character", RN_E_ARG},
         {GRAMMAR_REGEX, "(a)\\1", "back reference", RN_E_UNSUPPORTED},
         {GRAMMAR_N_KINDS, "", "kind", RN_E_ARG},
@@ -185,17 +193,21 @@ TEST(a_text_beyond_the_limit_of_states_goes_on_with_new_automata) {
     grammar_vocab_free(&v);
 }
 
+struct usage {
+    const struct grammar_vocab *v;
+    struct grammar_source source;
+    const char *text;
+};
 static rn_status use_all(void *user) {
-    struct grammar_vocab *const v = user;
-    const struct grammar_source source = source_of(GRAMMAR_SCHEMA, "{\"type\":\"array\",\"items\":{\"$ref\":\"#\"}}");
+    const struct usage *const u = user;
     struct grammar_cursor c = {0};
     grammar *g;
     rn_error err = {0};
     uint64_t mask[N_MASK];
     bool is_allowed, is_whole;
-    rn_status st = grammar_compile(&source, v, &g, &err);
+    rn_status st = grammar_compile(&u->source, u->v, &g, &err);
     if (st == RN_OK) st = grammar_cursor_init(&c, g, &err);
-    for (const char *s = "[[[], []"; st == RN_OK && *s; s++) {
+    for (const char *s = u->text; st == RN_OK && *s; s++) {
         memset(mask, 0xff, sizeof mask);
         st = grammar_mask(&c, mask, N_MASK, &is_whole, &err);
         if (st == RN_OK) st = grammar_take(&c, *s, &is_allowed, &err);
@@ -208,6 +220,54 @@ static rn_status use_all(void *user) {
 TEST(each_failed_allocation_is_an_error_and_nothing_is_lost) {
     struct grammar_vocab v;
     if (!open_vocab(&v)) return;
-    CHECK(check_each_failed_allocation(use_all, &v, __FILE__, __LINE__));
+    struct usage schema = {&v, source_of(GRAMMAR_SCHEMA, "{\"type\":\"array\",\"items\":{\"$ref\":\"#\"}}"),
+                           "[[[], []"};
+    struct usage tags = {&v,
+                         source_of(GRAMMAR_TAGS,
+                                   "{\"format\":{\"type\":\"triggered_tags\",\"triggers\":[\"<a\"],\"tags\":["
+                                   "{\"begin\":\"<a>\",\"content\":{\"type\":\"any_tokens\"},\"end\":\"/\"}]}}"),
+                         "x<a>b/"};
+    CHECK(check_each_failed_allocation(use_all, &schema, __FILE__, __LINE__));
+    CHECK(check_each_failed_allocation(use_all, &tags, __FILE__, __LINE__));
+    grammar_vocab_free(&v);
+}
+
+// Free text in which "[" leads to `user`, a text, and a special token of the vocabulary ends it.
+static rn_status build_calls(struct rules *r, const struct grammar_tokens *tokens, const void *user, uint32_t *start,
+                             rn_error *err) {
+    const char *const inside = user;
+    const struct trigger calls[] = {{expr_byte(r->e, '['), sym_text(r, inside, strlen(inside))}};
+    const struct free_text f = {.triggers = calls, .n_triggers = 1};
+    const sym_id end = sym_term(r, token_text_expr(r->e, tokens, "<end>", 5));
+    *start = rule_new(r);
+    rule_define(r, *start, sym_seq(r, (sym_id[]){free_text_sym(r, &f), end}, 2));
+    return exprs_status(r->e, err);
+}
+
+static int64_t match_end(const void *user, const char *s, size_t n, size_t *n_token) {
+    (void)user;
+    *n_token = 5;
+    return n >= 5 && memcmp(s, "<end>", 5) == 0 ? 7 : -1;
+}
+
+static int n_freed;
+static void count_freed(void *user) { n_freed += user != NULL; }
+
+TEST(rules_that_a_caller_puts_together) {
+    char inside[] = "x]";
+    const struct grammar_source source = {.kind = GRAMMAR_BUILT, .builder = {build_calls, count_freed, inside}};
+    const struct grammar_source none = {.kind = GRAMMAR_BUILT};
+    struct grammar_vocab v;
+    grammar *g;
+    rn_error err = {0};
+    if (!open_vocab(&v)) return;
+    v.match_token = match_end;
+    CHECK_FAILS(grammar_compile(&none, &v, &g, &err), RN_E_ARG, &err);
+    CHECK_OK(grammar_compile(&source, &v, &g, &err), &err);
+    CHECK(accepts(g, "a[x]b[x]\xff[7]") && accepts(g, "\xff[7]"));
+    CHECK(!accepts(g, "a") && !accepts(g, "a[b") && !accepts(g, "<end>"));
+    CHECK_INT(n_freed, 0);
+    grammar_unref(g);
+    CHECK_INT(n_freed, 1);
     grammar_vocab_free(&v);
 }

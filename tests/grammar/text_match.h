@@ -47,7 +47,8 @@ static inline int64_t text_match_find(void *user, const char *text, size_t n) {
     if (n == 6 && memcmp(text, "</div>", n) == 0) return 7; // an ordinary one
     return n == 8 && memcmp(text, "</think>", n) == 0 ? 1001 : -1;
 }
-static const struct grammar_tokens text_match_tokens = {2000, text_match_is_special, text_match_find, NULL};
+static const struct grammar_tokens text_match_tokens = {
+    .n_vocab = 2000, .is_special = text_match_is_special, .find = text_match_find};
 
 // A grammar and texts with their verdicts: "+whole", ".beginning", "-neither".
 struct text_case {

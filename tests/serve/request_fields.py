@@ -100,18 +100,24 @@ BAD_SCHEMAS = ({'type': 'objec'}, {'pattern': '('}, {'type': 'array', 'uniqueIte
 CHOICE = Field((['red', 'green'], ['a'], [EMOJI], [f'c{i}' for i in range(10000)]), ([], 'a', 5, {}, True, [5], ['a'] * 10001))
 REGEX = Field(('[a-c]{3}', '(yes|no)!?', '\\d+'), ('(', '[', 'a{2,1}', '(?<=a)b', 5, [], {}, True))
 TEXT_OF_GRAMMAR = Field(('', 'root ::= "a" | "b" root', 'start: "a" start | /[b-c]{2}/'), ('root ::= x', 'start: "', 'root ::= root', 5, [], {}, True))
+TAGS = {'format': {'type': 'triggered_tags', 'triggers': ['<f'], 'tags': [{'type': 'tag', 'begin': '<f>', 'content': {'type': 'json_schema', 'json_schema': SCHEMA}, 'end': '</f>'}]}}
+OLD_TAGS = {'structures': [{'begin': '<f>', 'schema': SCHEMA, 'end': '</f>'}], 'triggers': ['<f']}
+BAD_TAGS = ({}, {'format': {}}, {'format': {'type': 'x'}}, {'structures': [], 'triggers': []}, {'structures': [{'begin': '<f>', 'schema': 5, 'end': ''}], 'triggers': ['<']})
+STRUCTURAL = Field((TAGS, OLD_TAGS, {'type': 'structural_tag', **TAGS}, json.dumps(TAGS)), (5, [], True, 'x', '', *BAD_TAGS))
 FORM = {
+    'structural_tag': STRUCTURAL,
     'json_schema': Field((SCHEMA, {}, True, {'type': 'array', 'items': {'type': 'boolean'}, 'maxItems': 3}), (5, 'x', [], *BAD_SCHEMAS)),
     'grammar': TEXT_OF_GRAMMAR, 'guided_grammar': TEXT_OF_GRAMMAR, 'json_mode': SWITCH, 'regex': REGEX, 'choices': CHOICE, 'json_space': word('dumps', 'compact', 'free'),
     'guided_json': Field((SCHEMA, json.dumps(SCHEMA), True), (5, 'x', [], '{"type":', *BAD_SCHEMAS)), 'guided_regex': REGEX, 'guided_choice': CHOICE,
     'guided_json_object': SWITCH,
-    'structured_outputs': Field(({}, {'json': SCHEMA, 'regex': None}, {'json': json.dumps(SCHEMA), 'disable_any_whitespace': True}, {'regex': 'a+'}, {'choice': ['a', 'b']}, {'grammar': 'root ::= "a"'},
+    'structured_outputs': Field(({}, {'json': SCHEMA, 'regex': None}, {'json': json.dumps(SCHEMA), 'disable_any_whitespace': True}, {'regex': 'a+'}, {'choice': ['a', 'b']}, {'grammar': 'root ::= "a"'}, {'structural_tag': TAGS}, {'structural_tag': json.dumps(OLD_TAGS)},
                                  {'json_object': True, 'disable_fallback': True}),
                                 (5, 'x', [], {'x': 1}, {'json': 5}, {'regex': '('}, {'choice': []}, {'json_object': 5}, {'grammar': 'a'}, {'grammar': 5}, {'structural_tag': {}},
                                  {'regex': 'a', 'choice': ['a']}, {'disable_additional_properties': True}, {'whitespace_pattern': ' '})),
     'response_format': Field(({'type': 'text'}, {'type': 'json_object'}, {'type': 'json_object', 'schema': SCHEMA},
-                              {'type': 'json_schema', 'json_schema': {'name': 'x', 'strict': False, 'schema': SCHEMA}}, {'type': 'json_schema', 'schema': SCHEMA}),
-                             (5, 'x', [], {}, {'type': 'xml'}, {'type': 'json_schema'}, {'type': 'json_schema', 'json_schema': {'name': 'x'}},
+                              {'type': 'json_schema', 'json_schema': {'name': 'x', 'strict': False, 'schema': SCHEMA}}, {'type': 'json_schema', 'schema': SCHEMA},
+                              {'type': 'structural_tag', **TAGS}, {'type': 'structural_tag', **OLD_TAGS}),
+                             (5, 'x', [], {}, *({'type': 'structural_tag', **bad} for bad in BAD_TAGS), {'type': 'xml'}, {'type': 'json_schema'}, {'type': 'json_schema', 'json_schema': {'name': 'x'}},
                               *({'type': 'json_schema', 'json_schema': {'schema': bad}} for bad in (5, [], *BAD_SCHEMAS)))),
 }
 FORMAT = Field(({'type': 'text'}, {'type': 'json_object'}, {'type': 'json_schema', 'name': 'x', 'schema': SCHEMA}), (5, 'x', [], {}, {'type': 'xml'}, {'type': 'json_schema'}))
@@ -232,7 +238,7 @@ ROUTES = {
         'prompt': Field(('', 'a'), ([5], ['a', 'b'], 5, {}))}),
     '/lora-adapters': Route({'adapters': []}, {**COMMON, 'adapters': Field(([],), ('x', 5, {}, True, [5], [{}], [{'id': 0}]))}),
     GRAMMAR: Route({'regex': 'a'}, {
-        **COMMON, 'regex': REGEX, 'json_space': FORM['json_space'], **{k: FORM[k]._replace(needs={'regex': None}) for k in ('json_schema', 'choices')},
+        **COMMON, 'regex': REGEX, 'json_space': FORM['json_space'], **{k: FORM[k]._replace(needs={'regex': None}) for k in ('json_schema', 'choices', 'structural_tag')},
         'json_mode': Field((True,), SWITCH.bad, {'regex': None}), 'grammar': TEXT_OF_GRAMMAR._replace(good=TEXT_OF_GRAMMAR.good[1:], needs={'regex': None})}),
     TOKENIZE: Route({'content': 'The cat'}, {
         **COMMON, 'content': Field(('', LONG, EMOJI), (5, [], {}, True)), 'add_special': SWITCH, 'parse_special': SWITCH, 'with_pieces': SWITCH,

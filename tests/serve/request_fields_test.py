@@ -23,7 +23,7 @@ NO_MEMBERS = set('''
     response.output_text.delta response.reasoning_text.delta'''.split())
 NO_MEMBERS |= set(re.findall(r'= \{\d+, .*"(\w+)"\},', (ROOT / 'src/serve/api/api_error.c').read_text()))      # codes of errors
 OPTIONS = {'num_predict', 'num_ctx'}         # members of Ollama's `options`
-INSIDE = {'include_usage', 'text', 'filename', 'schema', 'strict', 'json', 'choice', 'json_object', 'structural_tag', 'disable_any_whitespace', 'whitespace_pattern'}       # members of members, and a name for several
+INSIDE = {'include_usage', 'text', 'filename', 'schema', 'strict', 'json', 'choice', 'json_object', 'format', 'structures', 'triggers', 'disable_any_whitespace', 'whitespace_pattern'}       # members of members, and a name for several
 
 
 def known():

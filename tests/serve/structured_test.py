@@ -140,6 +140,34 @@ def regular_expressions_choices_and_json_have_their_members():
         equal(of(json_schema=OBJECT, json_space='compact'), compact)
 
 
+CALLS = {'type': 'triggered_tags', 'triggers': ['<f='], 'tags': [{'type': 'tag', 'begin': f'<f={name}>', 'content': {'type': 'json_schema', 'json_schema': OBJECT}, 'end': '</f>'}
+                                                              for name in ('look', 'listen')]}
+
+
+@test
+def structural_tags_have_free_text_around_forms():
+    one, free = {**CALLS, 'at_least_one': True, 'stop_after_first': True}, {'type': 'sequence', 'elements': [{'type': 'regex', 'pattern': '[a-z]{3}<f='}, CALLS]}
+    older = {'structures': [{'begin': '<f=', 'schema': OBJECT, 'end': '</f>'}], 'triggers': ['<f']}
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        def of(**body):
+            return good(s, TEXT, prompt='Once', max_tokens=300, **SAMPLED, **body)['choices'][0]['text']
+        bodies = [{'structural_tag': {'format': one}}, {'structural_tag': json.dumps({'format': one})}, {'response_format': {'type': 'structural_tag', 'format': one}},
+                  {'structured_outputs': {'structural_tag': {'format': one}}}, {'structured_outputs': {'structural_tag': json.dumps({'format': one})}}]
+        texts = {of(**body) for body in bodies}
+        equal(len(texts), 1, texts)
+        name, value = re.fullmatch('<f=(look|listen)>(.*)</f>', texts.pop(), re.S).groups()
+        equal(sorted(json.loads(value)), ['at', 'n'], value)
+        compact = of(structural_tag={'format': one}, json_space='compact')
+        check(': ' not in compact.split('>')[1].split('<')[0], compact)
+        for tag in ({'format': CALLS}, older, {'format': free}):        # whatever it writes, what follows a trigger has the form
+            text = of(response_format={'type': 'structural_tag', **tag}, ignore_eos=True)
+            for part in re.split('<f=?', text)[1:]:
+                check(tag is older or re.match('(look|listen)>[{]', part + '{' if part.endswith('>') else part) or text.endswith(part), text)
+        check(re.match('[a-z]{3}<f=', of(structural_tag={'format': free})))
+        answer = good(s, CHAT, messages=STORY, max_tokens=300, **SAMPLED, response_format={'type': 'structural_tag', 'format': one})
+        check(re.fullmatch('<f=(look|listen)>[{].*</f>', answer['choices'][0]['message']['content'], re.S), answer)
+
+
 BAD = {'type': 'object', 'properties': {'a': {'type': 'objec'}}}
 KEYWORD = {'properties': {'a': {'type': 'array', 'uniqueItems': True}}}
 REFUSALS = [   # path, body, code, param, a part of the message
@@ -155,6 +183,12 @@ REFUSALS = [   # path, body, code, param, a part of the message
     (TEXT, {'json_mode': True, 'regex': 'a'}, 'invalid_value', 'regex', 'excludes json_mode: an answer has one form'),
     (TEXT, {'response_format': {'type': 'json_object'}, 'guided_choice': ['a']}, 'invalid_value', 'guided_choice', 'excludes response_format'),
     (TEXT, {'json_space': 'none'}, 'invalid_value', 'json_space', 'none'), (TEXT, {'grammar': 'root ::= x'}, 'invalid_value', 'grammar', '1:10: '),
+    (TEXT, {'structural_tag': {}}, 'invalid_value', 'structural_tag', 'structural_tag: "format" is missing'),
+    (TEXT, {'structural_tag': 5}, 'invalid_value', 'structural_tag', 'must be a structural tag'),
+    (TEXT, {'response_format': {'type': 'structural_tag', 'format': {'type': 'json_schema', 'json_schema': KEYWORD}}}, 'unsupported_parameter', 'response_format',
+     'response_format: /format/json_schema/properties/a/uniqueItems: '),
+    (TEXT, {'structured_outputs': {'structural_tag': {'format': {'type': 'xml'}}}}, 'invalid_value', 'structured_outputs.structural_tag', '/format/type: "xml" is no format'),
+    ('/v1/responses', {'text': {'format': {'type': 'structural_tag', 'format': CALLS}}}, 'invalid_value', 'text', 'type: '),
     ('/v1/responses', {'text': {'format': {'type': 'json_schema', 'schema': BAD}}}, 'invalid_value', 'text.format.schema', 'text.format.schema: /properties/a/type: '),
     ('/v1/messages', {'output_config': {'format': {'type': 'json_schema', 'schema': BAD}}}, None, None, 'output_config.format.schema: /properties/a/type: '),
     ('/v1/messages', {'output_format': {'type': 'json_schema', 'schema': KEYWORD}}, None, None, 'output_format.schema: /properties/a/uniqueItems: '),
@@ -195,7 +229,7 @@ def a_model_whose_output_format_cannot_have_a_form_is_named_with_the_member():
 def a_form_is_checked_without_an_answer():
     path = '/v1/runnel/grammar'
     with Folder() as folder, serving(chat_model(folder)) as s:
-        for form in ({'json_schema': OBJECT}, {'json_schema': True, 'json_space': 'free'}, {'json_mode': True}, {'regex': 'a+'}, {'choices': ['a']}, {'grammar': 'root ::= "a"'}):
+        for form in ({'json_schema': OBJECT}, {'json_schema': True, 'json_space': 'free'}, {'json_mode': True}, {'regex': 'a+'}, {'choices': ['a']}, {'grammar': 'root ::= "a"'}, {'structural_tag': {'format': CALLS}}):
             answer = good(s, path, **form)
             equal((answer['object'], answer['bytes'] > 0), ('grammar', True))
         for body, code, param, part in (({'json_schema': BAD}, 'invalid_value', 'json_schema', '/properties/a/type: '),

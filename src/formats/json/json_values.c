@@ -52,6 +52,20 @@ static bool parse_int(const char *s, uint32_t n, int64_t *out) {
     return true;
 }
 
+void json_pointer(const struct json_node *root, const struct json_node *at, char *out, size_t cap) {
+    size_t n = 0;
+    out[0] = 0;
+    for (const struct json_node *v = root; v < at && n < cap;) {
+        const struct json_node *item = json_first(v);
+        uint32_t i = 0;
+        while (!(item <= at && at < item + item->n_nodes)) item = json_next(item), i++;
+        const int m = v->kind == JSON_OBJECT ? snprintf(out + n, cap - n, "/%.*s", (int)item->n_name, item->name)
+                                             : snprintf(out + n, cap - n, "/%u", i);
+        n += m > 0 ? (size_t)m : cap;
+        v = item;
+    }
+}
+
 rn_status json_int(const struct json_node *v, int64_t min, int64_t max, int64_t *out, rn_error *err) {
     int64_t x;
     if (v->kind != JSON_NUMBER) return wrong_kind(v, "an integer", err);

@@ -11,22 +11,6 @@
 
 // ---- errors ----
 
-// The JSON pointer of a node, cut from the left where it is long.
-static void write_pointer(const struct context *c, const struct json_node *at, char *out, size_t cap) {
-    size_t n = 0;
-    out[0] = 0;
-    for (const struct json_node *v = c->root; v < at && n < cap;) {
-        const struct json_node *item = json_first(v);
-        uint32_t i = 0;
-        while (!(item <= at && at < item + item->n_nodes)) item = json_next(item), i++;
-        const int m = v->kind == JSON_OBJECT ? snprintf(out + n, cap - n, "/%.*s", (int)item->n_name, item->name)
-                                             : snprintf(out + n, cap - n, "/%u", i);
-        n += m > 0 ? (size_t)m : cap;
-        v = item;
-    }
-    if (n == 0) snprintf(out, cap, "the schema");
-}
-
 bool schema_stop(struct context *c, rn_status st, const struct json_node *at, const char *fmt, ...) {
     char where[300], why[400];
     va_list ap;
@@ -34,8 +18,8 @@ bool schema_stop(struct context *c, rn_status st, const struct json_node *at, co
     va_start(ap, fmt);
     vsnprintf(why, sizeof why, fmt, ap);
     va_end(ap);
-    write_pointer(c, at ? at : c->root, where, sizeof where);
-    c->st = fail(c->err, st, "%s: %s", where, why);
+    json_pointer(c->root, at ? at : c->root, where, sizeof where);
+    c->st = fail(c->err, st, "%s: %s", where[0] ? where : "the schema", why);
     return false;
 }
 

@@ -43,6 +43,9 @@ struct grammar_tokens {
     bool (*is_special)(void *user, uint32_t id); // id < n_vocab
     // The token with this text, as in <think>; -1: there is none. One that is not special stands for its text.
     int64_t (*find)(void *user, const char *text, size_t n);
+    // The special token whose text begins s, the longest one, and the bytes of its text; -1: there is none. NULL: none has a text.
+    int64_t (*match)(void *user, const char *s, size_t n, size_t *n_token);
+    bool (*is_end)(void *user, uint32_t id); // of an answer. NULL: none is
     void *user;
 };
 

@@ -28,8 +28,8 @@ static bool is_schema(const json_item *value) {
 }
 
 bool form_read_format(grammar_form *f, const format_names *names, const json_item *value, char *why) {
-    static const char *const types[] = {"text", "json_object", "json_schema"};
-    enum { TEXT, JSON_OBJECT };
+    static const char *const types[] = {"text", "json_object", "json_schema", "structural_tag"};
+    enum { TEXT, JSON_OBJECT, SCHEMA, TAGS };
     char part_why[JSON_WHY / 2] = "";
     int32_t type;
     if (!json_item_is_object(value)) {
@@ -44,9 +44,10 @@ bool form_read_format(grammar_form *f, const format_names *names, const json_ite
     if (outer && !json_item_is_object(outer)) return refuse(why, "json_schema", "must be an object");
     if (nested && !is_schema(nested)) return refuse(why, "json_schema.schema", NO_SCHEMA);
     if (flat && !is_schema(flat)) return refuse(why, "schema", NO_SCHEMA);
-    if (!json_item_word(word, types, 3, &type, part_why)) return name_part("type", part_why, why);
+    if (!json_item_word(word, types, names->nested ? 4 : 3, &type, part_why)) return name_part("type", part_why, why);
     if (type == TEXT) return true;
     if (type == JSON_OBJECT && !schema) return grammar_form_set(f, RN_GRAMMAR_JSON_OBJECT, names->whole, NULL, why);
+    if (type == TAGS) return grammar_form_set(f, RN_GRAMMAR_STRUCTURAL_TAG, names->whole, value, why);
     const char *const name = nested || (names->nested && !schema) ? "json_schema.schema" : "schema";
     if (!schema) return refuse(why, name, "is missing");
     return grammar_form_set(f, RN_GRAMMAR_JSON_SCHEMA, nested ? names->nested : names->schema, schema, part_why) ||
@@ -129,10 +130,8 @@ static bool read_fallback(grammar_form *f, const json_item *value, char *why) {
     return json_item_bool(value, &is_on, why);
 }
 
-static bool read_unsupported(grammar_form *f, const json_item *value, char *why) {
-    (void)f, (void)value;
-    snprintf(why, JSON_WHY / 2, "is not supported: use json, regex, choice or grammar");
-    return false;
+static bool read_tags(grammar_form *f, const json_item *value, char *why) {
+    return grammar_form_set(f, RN_GRAMMAR_STRUCTURAL_TAG, "structured_outputs.structural_tag", value, why);
 }
 
 static bool read_pattern(grammar_form *f, const json_item *value, char *why) {
@@ -151,7 +150,7 @@ static bool each_output(void *target, size_t i, const char *key, const json_item
         {"choice", read_choice},
         {"json_object", read_object},
         {"grammar", read_grammar},
-        {"structural_tag", read_unsupported},
+        {"structural_tag", read_tags},
         {"disable_any_whitespace", read_no_space},
         {"disable_additional_properties", read_no_more},
         {"disable_fallback", read_fallback},
@@ -165,16 +164,18 @@ static bool each_output(void *target, size_t i, const char *key, const json_item
     return false;
 }
 
-#define NESTED_SCHEMA                                                                                                \
-    "{'type':'object','properties':{" FORMAT_PARTS                                                                   \
-    ",'json_schema':{'type':['object','null'],'properties':{'schema':{'type':['object','boolean','null']}}}},"       \
-    "'required':['type']}"
+#define NESTED_TYPES FORMAT_TYPES ",'structural_tag'"
+#define NESTED_SCHEMA                                                                                                            \
+    "{'type':'object','properties':{" FORMAT_PARTS(                                                                              \
+        NESTED_TYPES) ",'format':{},'structures':{},'triggers':{}"                                                               \
+                      ",'json_schema':{'type':['object','null'],'properties':{'schema':{'type':['object','boolean','null']}}}}," \
+                      "'required':['type']}"
 #define GUIDED_SCHEMA "{'type':['object','boolean','string']}"
 #define OUTPUTS_SCHEMA                                                                                               \
     "{'type':'object','properties':{'json':{'type':['object','boolean','string','null']},'regex':{'type':['string'," \
     "'null']},'choice':{'anyOf':[{'type':'null'}," SCHEMA_CHOICES                                                    \
-    "]},'grammar':{'type':['string','null']},'json_object':" SCHEMA_SWITCH                                           \
-    ",'disable_any_whitespace':" SCHEMA_SWITCH ",'disable_fallback':" SCHEMA_SWITCH                                  \
+    "]},'grammar':{'type':['string','null']},'structural_tag':{'type':['object','string','null']}"                   \
+    ",'json_object':" SCHEMA_SWITCH ",'disable_any_whitespace':" SCHEMA_SWITCH ",'disable_fallback':" SCHEMA_SWITCH  \
     ",'disable_additional_properties':{'enum':[false,null]}},'additionalProperties':false}"
 const member form_member_rows[FORM_MEMBER_ROWS] = {
     {"response_format", MEMBER_EACH, .each = each_format, .schema = NESTED_SCHEMA},

@@ -15,10 +15,10 @@ typedef struct form_request {
     uint64_t n_reserved; // of the key's tokens
 } form_request;
 
-enum { FORM_ROWS = 6 };
+enum { FORM_ROWS = 7 };
 static size_t pick_rows(member rows[FORM_ROWS]) {
-    static const char *const names[FORM_ROWS] = {"json_schema", "json_mode", "regex",
-                                                 "choices",     "grammar",   "json_space"};
+    static const char *const names[FORM_ROWS] = {"json_schema", "json_mode",      "regex",     "choices",
+                                                 "grammar",     "structural_tag", "json_space"};
     generation_members all;
     size_t n = 0;
     generation_members_init(&all);
@@ -33,8 +33,9 @@ static bool compile(form_request *q) {
     const member_group groups[] = {API_COMMON_GROUP(&q->r), {rows, pick_rows(rows), &q->g}};
     if (!api_request_read(&q->r, groups, 2, NULL) || !api_request_find_model(&q->r)) return false;
     if (!q->g.form.member)
-        return api_fail(&q->r.error, API_MISSING_PARAMETER, "json_schema",
-                        "json_schema: none of json_schema, json_mode, regex, choices and grammar is there");
+        return api_fail(
+            &q->r.error, API_MISSING_PARAMETER, "json_schema",
+            "json_schema: none of json_schema, json_mode, regex, choices, grammar and structural_tag is there");
     return api_budget_take(&q->r, api_budget_estimate(q->r.n_body), &q->n_reserved) &&
            form_compile(&q->g.form, &q->r, &q->grammar);
 }
