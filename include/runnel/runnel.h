@@ -12,6 +12,7 @@
 #include <runnel/embed.h>
 #include <runnel/engine.h>
 #include <runnel/grammar.h>
+#include <runnel/infill.h>
 #include <runnel/measure.h>
 #include <runnel/model.h>
 #include <runnel/request.h>

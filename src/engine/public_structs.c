@@ -53,6 +53,7 @@ FILLED_BY_CALLER(chat, truncate, &(const rn_chat){.add_generation_prompt = true}
 FILLED_BY_CALLER(embed_options, cache_salt, NULL)
 FILLED_BY_CALLER(save_options, with_kv, NULL)
 FILLED_BY_CALLER(grammar_source, json_space, NULL)
+FILLED_BY_CALLER(infill, max_ids, NULL)
 
 // ---- filled by the library ------------------------------------------------------------------------------------------
 
@@ -67,6 +68,7 @@ FILLED_BY_LIBRARY(stream_state, kv_pages);
 FILLED_BY_LIBRARY(step_time, prefill_row_ms);
 FILLED_BY_LIBRARY(embed_shape, n_row);
 FILLED_BY_LIBRARY(limits, read_size_bytes);
+FILLED_BY_LIBRARY(infill_prompt, order);
 FILLED_BY_CALLER(saved, reason, NULL)
 FILLED_BY_CALLER(chunk, untruncated_tokens, &(const rn_chunk){.replace_from = -1})
 

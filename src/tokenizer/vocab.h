@@ -47,6 +47,18 @@ struct vocab_replace {
     struct vocab_str from, to;
 };
 
+// Tokens of prompts with a hole (infill_tokens.h): before the prefix and the suffix, where the
+// middle begins, before the name of a repository and before a file, and padding.
+enum vocab_infill {
+    VOCAB_INFILL_PREFIX,
+    VOCAB_INFILL_SUFFIX,
+    VOCAB_INFILL_MIDDLE,
+    VOCAB_INFILL_REPO,
+    VOCAB_INFILL_FILE,
+    VOCAB_INFILL_PAD,
+    VOCAB_N_INFILL
+};
+
 struct vocab {
     enum vocab_model model;
     // From the file; n = 0: absent. VOCAB_NONE with a name: an unknown model.
@@ -57,6 +69,7 @@ struct vocab {
     int32_t n_merges;
     const struct vocab_str *merges;       // [n_merges] "left right", best first; both kinds of BPE
     int32_t bos, eos, eot, eom, unk, pad; // -1: none. All < n_tokens
+    int32_t infill[VOCAB_N_INFILL];       // that the file names: id + 1; 0: none
     int32_t n_end;
     // [n_end] further tokens that end a text, ascending; rows of the embedding beyond n_tokens
     // count.

@@ -78,6 +78,20 @@ static rn_status take_embed_options(struct rig *x, void *s, rn_error *err) {
 static rn_status take_save_options(struct rig *x, void *s, rn_error *err) {
     return rn_session_save(x->session, x->path, s, err);
 }
+// The default model has no tokens for a hole: what is not refused for its size is refused for that.
+static rn_status make_infill(const struct rig *x, const rn_infill *in, rn_infill_prompt *out, rn_error *err) {
+    const rn_status st = rn_infill_make(x->f.model, in, out, err);
+    return st == RN_E_UNSUPPORTED ? RN_OK : st;
+}
+static rn_status take_infill(struct rig *x, void *s, rn_error *err) {
+    rn_infill_prompt p = {sizeof p};
+    return make_infill(x, s, &p, err);
+}
+static rn_status fill_infill_prompt(struct rig *x, void *s, rn_error *err) {
+    rn_infill in;
+    rn_infill_init(&in);
+    return make_infill(x, &in, s, err);
+}
 static rn_status fill_model_info(struct rig *x, void *s, rn_error *err) {
     return rn_model_get_info(x->f.model, s, err);
 }
@@ -136,6 +150,8 @@ static const struct row {
     {&public_chat, INIT(chat), take_chat},
     {&public_embed_options, INIT(embed_options), take_embed_options},
     {&public_save_options, INIT(save_options), take_save_options},
+    {&public_infill, INIT(infill), take_infill},
+    {&public_infill_prompt, NULL, fill_infill_prompt},
     {&public_saved, INIT(saved), fill_saved},
     {&public_chunk, INIT(chunk), fill_chunk},
     {&public_model_info, NULL, fill_model_info},

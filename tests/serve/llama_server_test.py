@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """llama-server's /completion, in its members and its form, and small routes of vLLM."""
-from api import chat_model, events, good, post, scripted, serving, with_holes
+from api import chat_model, events, good, post, scripted, serving, stream, with_holes
 from serving import Folder, check, equal, main, test
 
 PATH = '/completion'
@@ -118,19 +118,52 @@ def infill_says_what_stands_between_a_prefix_and_a_suffix():
         extra = [{'filename': 'f.c', 'text': 'int f;'}, {'text': 'int g;'}]
         equal(good(s, '/infill', **body, input_extra=extra)['prompt'],
               '<s>\n\n--- snippet ---\n\nint f;\n\n--- snippet ---\n\nint g;<|fim_prefix|>a <s><|fim_suffix|> z<|fim_middle|>')
-        for n, code in ((63, 'context_length_exceeded'), (64, 'context_length_exceeded'), (65, 'invalid_value')):
-            post(s, '/infill', **body, input_extra=[{'text': ''}] * n).refuses(400, code)
+        post(s, '/infill', **body, input_extra=[{'text': ''}] * 65).refuses(400, 'invalid_value', 'input_extra')
+        # What the context of 512 has no room for is left out: of what is in front, the beginning; then the far ends.
+        whole = good(s, '/infill', **body, input_extra=[{'text': ''}] * 64)
+        check(whole['truncated'] and whole['prompt'].endswith('--- snippet ---\n\n<|fim_prefix|>a <s><|fim_suffix|> z<|fim_middle|>'), whole)
+        equal((whole['content'], whole['tokens_evaluated']), ('the hole', 512 - 128))
+        long = good(s, '/infill', **{**body, 'input_prefix': 'a' * 600 + 'b', 'input_suffix': 'z' * 600}, n_predict=2)
+        before, behind = long['prompt'].removeprefix('<s><|fim_prefix|>').removesuffix('<|fim_middle|>').split('<|fim_suffix|>')
+        equal((before, behind, long['truncated'], got['truncated']), ('a' * (len(before) - 1) + 'b', 'z' * len(behind), True, False))
+        equal((len(before), len(behind), long['tokens_evaluated']), (506 * 3 // 4, 506 - 506 * 3 // 4, 510))
         for missing in ('input_prefix', 'input_suffix'):
             post(s, '/infill', **{k: v for k, v in body.items() if k != missing}).refuses(400, 'missing_required_parameter', missing)
-        post(s, '/infill', **{**body, 'input_suffix': 'z' * 600}).refuses(400, 'context_length_exceeded')
+        equal(good(s, '/infill', **body, infill_order='spm')['prompt'], '<s><|fim_suffix|> z<|fim_prefix|>a <s><|fim_middle|>')
+        post(s, '/infill', **body, infill_order='mps').refuses(400, 'invalid_value', 'infill_order')
+        post(s, '/infill', **body, stop_tokens=list(range(300, 428))).refuses(400, 'invalid_value', 'stop_tokens')
         post(s, '/infill', **body, prompt=[5]).refuses(400, 'invalid_value', 'prompt')
         post(s, '/infill', **body, input_extra=[{'filename': 'a'}]).refuses(400, 'invalid_value', 'input_extra')
         post(s, '/infill', **body, messages=[{'role': 'user', 'content': 'a'}]).refuses(400, 'unsupported_parameter', 'messages')
-    with Folder() as folder, serving(with_holes(folder, '<|file_sep|>')) as s:
-        equal(good(s, '/infill', **body, input_extra=extra)['prompt'],
-              '<s><|file_sep|>f.c\nint f;<|file_sep|>unknown\nint g;<|fim_prefix|>a <s><|fim_suffix|> z<|fim_middle|>')
+    with Folder() as folder, serving(with_holes(folder, '<|file_sep|>', '<|repo_name|>')) as s:
+        behind = '<|file_sep|>f.c\nint f;<|file_sep|>tmp\nint g;<|file_sep|>{}\n<|fim_prefix|>a <s><|fim_suffix|> z<|fim_middle|>'
+        equal(good(s, '/infill', **body, input_extra=extra)['prompt'], '<s><|repo_name|>myproject\n' + behind.format('filename'))
+        equal(good(s, '/infill', **body, input_extra=extra, repo_name='r', file_name='h.c')['prompt'], '<s><|repo_name|>r\n' + behind.format('h.c'))
     with Folder() as folder, serving(chat_model(folder)) as s:
         post(s, '/infill', **body).refuses(400, 'unsupported_parameter', 'no tokens for a prompt with a hole')
+
+
+@test
+def a_suffix_makes_a_hole_of_a_completion():
+    with Folder() as folder, serving(with_holes(folder)) as s:
+        body = {'suffix': ' z', 'temperature': 0, 'model': 'm'}
+        many = good(s, '/v1/completions', **body, prompt=['a', 'b'], n=2, return_token_ids=True, logprobs=2)
+        equal([(c['text'], c['finish_reason']) for c in many['choices']], [('the hole', 'stop')] * 4)
+        prompts = [good(s, '/detokenize', tokens=c['prompt_token_ids'], special=True)['content'] for c in many['choices']]
+        equal(prompts, [f'<s><|fim_prefix|>{c}<|fim_suffix|> z<|fim_middle|>' for c in 'aabb'])
+        equal(''.join(d['choices'][0]['text'] for d in stream(s, '/v1/completions', **body, prompt='a')), 'the hole')
+        # An end of the middle that the model writes ends the answer, whatever the request's own end tokens are.
+        equal(good(s, '/v1/completions', **body, prompt='a', ignore_eos=True, max_tokens=4, stop_token_ids=[5])['choices'][0]['text'][:8], 'the hole')
+        for more, code, part in (({'echo': True}, 'unsupported_parameter', 'echo'), ({'truncate_prompt_tokens': 5}, 'unsupported_parameter', 'suffix'),
+                                 ({'prompt': [5, 6]}, 'invalid_value', 'a prompt that is text'), ({'suffix': 'z' * 600}, 'context_length_exceeded', '512')):
+            post(s, '/v1/completions', **{**body, 'prompt': 'a', **more}).refuses(400, code, part)
+        equal(good(s, '/api/generate', model='m', prompt='a', suffix=' z', stream=False, options={'temperature': 0})['response'], 'the hole')
+        for member in ({'raw': True}, {'system': 'a'}, {'context': [5]}):
+            answer = post(s, '/api/generate', model='m', prompt='a', suffix=' z', **member)
+            equal((answer.status, answer.json['error']), (400, f'{next(iter(member))}: excludes suffix'))
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        post(s, '/v1/completions', prompt='a', suffix='b').refuses(400, 'unsupported_parameter', 'no tokens for a prompt with a hole')
+        equal(good(s, '/v1/completions', prompt='a', suffix='', max_tokens=1)['choices'][0]['finish_reason'], 'length')
 
 
 @test

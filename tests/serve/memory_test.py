@@ -40,6 +40,8 @@ REQUESTS = {
                                              'banned_tokens': [5, 6], 'mirostat': 2, 'min_tokens': 2, 'repeat_penalty': 1.1, **SHORT}),
     'a stop string': ('POST', '/v1/chat/completions', {'messages': STORY, 'stop': ' ', 'include_stop_str_in_output': True, 'return_token_ids': True, **SHORT}),
     'a prompt with a hole': ('POST', '/infill', {'input_prefix': TIME, 'input_suffix': '.', 'input_extra': [{'text': 'a'}], 'model': 'h', 'n_predict': 3, 'temperature': 0, 'seed': 1}),
+    'a completion with a suffix': ('POST', '/v1/completions', {'prompt': TIME, 'suffix': '.', 'model': 'h', 'max_tokens': 3, 'temperature': 0, 'seed': 1}),
+    'an Ollama prompt with a suffix': ('POST', '/api/generate', {'prompt': TIME, 'suffix': '.', 'model': 'h', 'stream': False, 'options': {'num_predict': 3, 'temperature': 0, 'seed': 1}}),
     'llama-server': ('POST', '/completion', {'prompt': TIME, 'n_predict': 3, 'n_probs': 2, 'return_tokens': True, 'seed': 1}),
     'tokenizer info': ('GET', '/tokenizer_info', None),
     'a resumable stream': ('POST', GENERATE, {'messages': STORY, 'stream': True, 'resumable': True, **SHORT}),

@@ -228,7 +228,7 @@ REFUSALS = [
     ('/api/chat', {'options': {'mirostat': 3}}, 'options: mirostat: '), ('/api/chat', {'options': {'tfs_z': 1.5}}, 'options: tfs_z: '),
     ('/api/chat', {'options': {'typical_p': 1.5}}, 'options: typical_p: '), ('/api/chat', {'options': {'stop': ['a'] * 17}}, 'options: stop[16]: '),
     ('/api/chat', {'options': {'num_ctx': 100000}}, 'options: num_ctx: 100000 is more than'), ('/api/chat', {'top_logprobs': 21}, 'top_logprobs: '),
-    ('/api/generate', {'suffix': 'a'}, 'suffix: use /infill'), ('/api/generate', {'template': 'a'}, 'template: set the template'),
+    ('/api/generate', {'suffix': 'a'}, 'suffix: the model has no tokens for a prompt with a hole'), ('/api/generate', {'template': 'a'}, 'template: set the template'),
     ('/api/generate', {'images': ['a']}, 'images: only text'), ('/api/generate', {'context': [-1]}, 'context'), ('/api/generate', {'context': [99999]}, 'ids'),
     ('/api/generate', {'prompt': 5}, 'prompt: '), ('/api/generate', {'raw': 5}, 'raw: '), ('/api/generate', {'system': 5}, 'system: '),
     ('/api/embed', {'input': 5}, 'input: '), ('/api/embed', {'input': [5]}, 'input[0]: '), ('/api/embeddings', {'prompt': 5}, 'prompt: '),

@@ -181,12 +181,15 @@ TOKEN_DATA = {'logprobs': NUMBER_OF_TOP, 'prompt_logprobs': NUMBER_OF_TOP, 'echo
 # ---- the routes: the least body, and what else it may have -----------------------------------------------------------
 
 Route = collections.namedtuple('Route', 'least fields')
+# The models that these requests go to have no tokens for a hole: REFUSED has a suffix that is not empty.
+NO_SUFFIX = Field(('',), (5, [], {}, True))
 ROUTES = {
     CHAT: Route({'messages': MESSAGES.good[0], 'max_tokens': 8}, {
         **COMMON, **SAMPLING, **LIMITS, **VLLM, **FORM, **TOKEN_IDS, **DELIVERY, **CONVERSATION, 'logprobs': SWITCH,
         'top_logprobs': NUMBER_OF_TOP._replace(needs={'logprobs': True}), 'max_completion_tokens': LIMITS['max_tokens']}),
     COMPLETIONS: Route({'prompt': 'The cat', 'max_tokens': 8}, {
-        **COMMON, **SAMPLING, **LIMITS, **VLLM, **FORM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, 'prompt': PROMPTS._replace(good=(*PROMPTS.good, ['a', LONG], [[5], [6, 7]], ['a'] * 32))}),
+        **COMMON, **SAMPLING, **LIMITS, **VLLM, **FORM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, 'prompt': PROMPTS._replace(good=(*PROMPTS.good, ['a', LONG], [[5], [6, 7]], ['a'] * 32)),
+        'suffix': NO_SUFFIX}),
     GENERATE: Route({'prompt': 'The cat', 'max_tokens': 8}, {
         **COMMON, **SAMPLING, **LIMITS, **VLLM, **FORM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, **CONVERSATION, 'prompt': PROMPTS, 'ids': Field(([427, 438],), ([-1], [4096], {}, 5), {'prompt': None}), 'token_times': SWITCH, 'with_pieces': SWITCH, 'sampled_logprobs': NUMBER_OF_TOP}),
     LLAMA: Route({'prompt': 'The cat', 'n_predict': 8}, {
@@ -216,7 +219,7 @@ ROUTES = {
         **COMMON, **OLLAMA_TEXT, 'messages': Field((MESSAGES.good[0], CALLED, []), (5, 'a', {}, [5], [[]], [{'role': 'x'}], [{'role': 'user', 'content': 'a', 'images': ['x']}]))}),
     OLLAMA_GENERATE: Route({'prompt': 'The cat', 'stream': False, 'options': {'num_predict': 8, 'seed': 1}}, {
         **COMMON, **OLLAMA_TEXT, 'prompt': Field(('', 'a', EMOJI), (5, [], {}, True)), 'system': Field(('', 'Tell.', EMOJI), (5, [], {}, True)),
-        'raw': SWITCH, 'context': Field(([], [427, 438]), ([-1], [1.5], ['x'], 5, 'x', {}))}),
+        'suffix': NO_SUFFIX, 'raw': SWITCH, 'context': Field(([], [427, 438]), ([-1], [1.5], ['x'], 5, 'x', {}))}),
     OLLAMA_EMBED: Route({'input': 'The cat'}, {
         **COMMON, **OLLAMA, 'input': Field(('a', EMOJI, [], ['a', LONG]), (5, {}, True, [5], ['a'] * 2049)), 'truncate': SWITCH, 'dimensions': whole((1, 8, 256), 1, 256)}),
     OLLAMA_EMBEDDINGS: Route({'prompt': 'The cat'}, {**COMMON, **OLLAMA, 'prompt': Field(('', 'a', EMOJI), (5, [], {}, True))}),
@@ -235,7 +238,8 @@ ROUTES = {
     '/infill': Route({'input_prefix': 'a', 'input_suffix': 'b', 'model': 'h', 'n_predict': 4}, {
         'input_prefix': Field(('', LONG[:100], EMOJI), (5, [], {}, True)), 'input_suffix': Field(('', LONG[:100], EMOJI), (5, [], {}, True)),
         'input_extra': Field(([], [{'text': 'a'}], [{'filename': 'f', 'text': EMOJI}]), (5, {}, [5], [{}], [{'text': 5}], [{'text': ''}] * 65)),
-        'prompt': Field(('', 'a'), ([5], ['a', 'b'], 5, {}))}),
+        'prompt': Field(('', 'a'), ([5], ['a', 'b'], 5, {})), 'repo_name': Field(('', 'r', EMOJI), (5, [], {}, True)),
+        'file_name': Field(('', 'f.c', EMOJI), (5, [], {}, True)), 'infill_order': Field(('published', 'psm', 'spm'), ('', 'mps', 5, [], {}, True))}),
     '/lora-adapters': Route({'adapters': []}, {**COMMON, 'adapters': Field(([],), ('x', 5, {}, True, [5], [{}], [{'id': 0}]))}),
     GRAMMAR: Route({'regex': 'a'}, {
         **COMMON, 'regex': REGEX, 'json_space': FORM['json_space'], **{k: FORM[k]._replace(needs={'regex': None}) for k in ('json_schema', 'choices', 'structural_tag')},

@@ -20,7 +20,7 @@ NO_MEMBERS = set('''
     after auto base64 base_url bytes cancel compact custom drop-oldest dumps free json_object eos first float function_call function_call_output generate high last length limit low mcp mean
     middle model_provider namespace none normal old order park prefill queued rank separate tags required web_search word
     response.completed response.created response.failed response.function_call_arguments.delta response.incomplete response.output_item.added
-    response.output_text.delta response.reasoning_text.delta'''.split())
+    response.output_text.delta response.reasoning_text.delta published psm spm myproject tmp truncated'''.split())
 NO_MEMBERS |= set(re.findall(r'= \{\d+, .*"(\w+)"\},', (ROOT / 'src/serve/api/api_error.c').read_text()))      # codes of errors
 OPTIONS = {'num_predict', 'num_ctx'}         # members of Ollama's `options`
 INSIDE = {'include_usage', 'text', 'filename', 'schema', 'strict', 'json', 'choice', 'json_object', 'format', 'structures', 'triggers', 'disable_any_whitespace', 'whitespace_pattern'}       # members of members, and a name for several

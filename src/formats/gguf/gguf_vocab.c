@@ -103,6 +103,27 @@ static rn_status read_merges(const struct gguf *g, struct arena *into, struct vo
     return RN_OK;
 }
 
+static rn_status read_infill_ids(const struct gguf *g, struct vocab *v, rn_error *err) {
+    static const struct {
+        const char *key;
+        enum vocab_infill role;
+    } ids[] = {
+        {KEY("prefix_token_id"), VOCAB_INFILL_PREFIX}, // older files
+        {KEY("suffix_token_id"), VOCAB_INFILL_SUFFIX},  {KEY("middle_token_id"), VOCAB_INFILL_MIDDLE},
+        {KEY("fim_pre_token_id"), VOCAB_INFILL_PREFIX}, {KEY("fim_suf_token_id"), VOCAB_INFILL_SUFFIX},
+        {KEY("fim_mid_token_id"), VOCAB_INFILL_MIDDLE}, {KEY("fim_rep_token_id"), VOCAB_INFILL_REPO},
+        {KEY("fim_sep_token_id"), VOCAB_INFILL_FILE},   {KEY("fim_pad_token_id"), VOCAB_INFILL_PAD},
+    };
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        int64_t id;
+        bool found;
+        const rn_status st = gguf_get_int(g, ids[i].key, 0, v->n_tokens - 1, &id, &found, err);
+        if (st != RN_OK) return st;
+        if (found) v->infill[ids[i].role] = (int32_t)id + 1;
+    }
+    return RN_OK;
+}
+
 static rn_status read_special_ids(const struct gguf *g, struct vocab *v, rn_error *err) {
     static const struct {
         const char *key;
@@ -123,7 +144,7 @@ static rn_status read_special_ids(const struct gguf *g, struct vocab *v, rn_erro
         if (st != RN_OK) return st;
         if (found) memcpy((char *)v + ids[i].at, &(int32_t){(int32_t)id}, sizeof(int32_t));
     }
-    return RN_OK;
+    return read_infill_ids(g, v, err);
 }
 
 // Pre-tokenizers whose published tokenizers add BOS; files that use them often lack add_bos_token.

@@ -1,5 +1,6 @@
 // serve/api/prompt_form.c - see prompt_form.h.
 #include "serve/api/prompt_form.h"
+#include "app/infill_prompt.h"
 #include "app/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,37 @@ bool prompt_form_tokenize(prompt_form *f, const rn_model *m, bool parse_special,
     bool ok = rn_model_get_info(m, &info, err) == RN_OK;
     for (size_t i = 0; ok && i < f->n; i++) ok = item_tokenize(&f->items[i], m, &info, parse_special, err);
     return ok;
+}
+
+static bool item_add_suffix(prompt_item *p, const rn_model *m, const json_span *suffix, generation *g,
+                            rn_error *err) {
+    rn_infill_prompt made;
+    rn_infill in;
+    if (!p->text.data) {
+        err->code = RN_E_ARG;
+        snprintf(err->text, sizeof err->text, "suffix: needs a prompt that is text");
+        return false;
+    }
+    rn_infill_init(&in);
+    in.prefix = p->text.data, in.n_prefix = p->text.n;
+    in.suffix = suffix->data, in.n_suffix = suffix->n;
+    if (!infill_make(m, &in, "suffix", 0, g, &made, err)) return false;
+    p->ids.ids = app_alloc(made.n_ids * sizeof *made.ids);
+    if (p->ids.ids) {
+        memcpy(p->ids.ids, made.ids, made.n_ids * sizeof *made.ids);
+        p->ids.n = made.n_ids;
+        p->text = (json_span){0};
+    } else
+        *err = (rn_error){.code = RN_E_NOMEM, .text = "suffix: out of memory for the prompt"};
+    rn_free(made.ids);
+    return p->ids.ids != NULL;
+}
+
+bool prompt_form_add_suffix(prompt_form *f, const rn_model *m, const json_span *suffix, generation *g,
+                            rn_error *err) {
+    for (size_t i = 0; i < f->n; i++)
+        if (!item_add_suffix(&f->items[i], m, suffix, g, err)) return false;
+    return true;
 }
 
 void prompt_form_keep_last(prompt_form *f, size_t n) {

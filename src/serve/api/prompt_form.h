@@ -5,7 +5,7 @@
 #ifndef RN_SERVE_API_PROMPT_FORM_H
 #define RN_SERVE_API_PROMPT_FORM_H
 
-#include "app/json_read.h"
+#include "app/generation.h"
 #include "app/json_schema.h"
 #include "serve/jobs/job.h"
 
@@ -33,6 +33,9 @@ rn_status prompt_form_ids(const prompt_form *f, size_t i, const rn_model *m, siz
                           rn_error *err);
 // Makes token ids of all texts, as a request with the text would have: the begin token that the model asks for, no end token.
 bool prompt_form_tokenize(prompt_form *f, const rn_model *m, bool parse_special, rn_error *err);
+// Makes of each text the ids of a prompt with a hole, behind which comes the suffix, and adds the tokens that end the answers to g.
+// False: err says why; RN_E_ARG where an item is ids, which cannot have a suffix.
+bool prompt_form_add_suffix(prompt_form *f, const rn_model *m, const json_span *suffix, generation *g, rn_error *err);
 // Leaves the last n token ids of each item, which must be ids.
 void prompt_form_keep_last(prompt_form *f, size_t n);
 void prompt_form_free(prompt_form *f);

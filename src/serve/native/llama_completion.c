@@ -3,7 +3,7 @@
 #include "serve/native/llama_completion.h"
 #include "app/say.h"
 #include "app/stream_json.h"
-#include "serve/native/infill.h"
+#include "serve/native/infill_form.h"
 #include "serve/native/native_generate.h"
 #include "serve/openai/openai_json.h"
 #include <math.h>
@@ -19,7 +19,7 @@ typedef struct llama_request {
 
 // What a job of this route needs (job.more).
 typedef struct llama_answer {
-    bool has_probs, has_tokens, has_new_line;
+    bool has_probs, has_tokens, has_new_line, is_shortened;
     int32_t id_slot, n_predict, n_probs;
     rn_sampling sampling; // numbers alone
     bytes prompt;         // a JSON string
@@ -164,7 +164,7 @@ static void put_end(json_writer *w, const job_part *p) {
     json_put_key(w, "prompt");
     json_put_raw(w, a->prompt.n ? a->prompt.data : "\"\"");
     json_member_bool(w, "has_new_line", a->has_new_line);
-    json_member_bool(w, "truncated", false);
+    json_member_bool(w, "truncated", a->is_shortened);
     json_member_string(w, "stop_type", is_word ? "word" : is_eos ? "eos" : "limit");
     json_member_bool(w, "stopped_eos", is_eos);
     json_member_bool(w, "stopped_limit", p->finish == RN_FINISH_LENGTH);
@@ -209,55 +209,20 @@ static const job_format stream_format = {NULL, stream_chunk, stream_end, NULL, f
 
 // ---- the request ----------------------------------------------------------------------------------------------------
 
-static bool each_extra(void *target, size_t i, const char *key, const json_item *value, char *why) {
-    (void)i, (void)key;
-    return infill_add_extra(&((llama_request *)target)->hole, value, why);
-}
-
-#define EXTRA_SCHEMA                                                                                                 \
-    "{'type':'array','maxItems':64,'items':{'type':'object','properties':{'text':{'type':'string'},"                 \
-    "'filename':{'type':'string'}},'required':['text']}}"
-
 static const member rows[] = {
     {"n_probs", MEMBER_INT, offsetof(llama_request, n_probs), 0, 20},
     {"post_sampling_probs", MEMBER_BOOL, offsetof(llama_request, post_sampling_probs)},
     {"return_tokens", MEMBER_BOOL, offsetof(llama_request, return_tokens)},
     {"id_slot", MEMBER_INT, offsetof(llama_request, id_slot), -1, INT32_MAX},
     {"t_max_predict_ms", MEMBER_INT, offsetof(llama_request, max_predict_ms), 0, 86400000},
-    {"input_prefix", MEMBER_TEXT, offsetof(llama_request, hole.prefix)}, // from here on of /infill alone
-    {"input_suffix", MEMBER_TEXT, offsetof(llama_request, hole.suffix)},
-    {"input_extra", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_extra, .schema = EXTRA_SCHEMA},
 };
-enum { INFILL_ROWS = 3 };
-
-// The prompt of /infill. Its member `prompt` stands in the hole already.
-static bool read_hole(llama_request *l) {
-    native_request *const q = &l->q;
-    api_error *const e = &q->r.error;
-    const prompt_item *const between = q->prompt.n ? &q->prompt.items[0] : NULL;
-    if (q->chat.has_messages)
-        return api_fail(e, API_UNSUPPORTED_PARAMETER, "messages", "messages: use /v1/chat/completions");
-    if (!l->hole.prefix.data || !l->hole.suffix.data) {
-        const char *const name = l->hole.prefix.data ? "input_suffix" : "input_prefix";
-        return api_fail(e, API_MISSING_PARAMETER, name, "%s: is missing", name);
-    }
-    if (between && (!between->text.data || q->prompt.n > 1))
-        return api_fail(e, API_INVALID_VALUE, "prompt", "prompt: must be a single text");
-    if (q->g.n_prompt_kept)
-        return api_fail(e, API_UNSUPPORTED_PARAMETER, "truncate_prompt_tokens",
-                        "truncate_prompt_tokens: would leave out the tokens that mark the hole");
-    if (!infill_make(&l->hole, q->r.server->models[q->r.model].model, between ? &between->text : NULL, e))
-        return false;
-    q->n_parts = l->hole.n_parts;
-    return true;
-}
 
 static bool read_request(llama_request *l, bool is_infill) {
     native_request *const q = &l->q;
     api_error *const e = &q->r.error;
-    const size_t n_rows = sizeof rows / sizeof *rows - (is_infill ? 0 : INFILL_ROWS);
-    if (is_infill) q->parts = l->hole.parts;
-    if (!native_read(q, &(member_group){rows, n_rows, l}) || (is_infill && !read_hole(l))) return false;
+    const member_group groups[] = {{rows, sizeof rows / sizeof *rows, l}, {infill_rows, INFILL_ROWS, &l->hole}};
+    if (is_infill) q->parts = &l->hole.part;
+    if (!native_read(q, groups, is_infill ? 2 : 1) || (is_infill && !infill_read(&l->hole, q))) return false;
     if (q->g.n > 1) return api_fail(e, API_UNSUPPORTED_PARAMETER, "n", "n: must be 1: /v1/completions takes more");
     if (q->prompt.n == 0 && !is_infill)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "messages", "messages: use /v1/chat/completions");
@@ -311,6 +276,7 @@ static job *begin(llama_request *l) {
                         .has_tokens = l->return_tokens,
                         .id_slot = l->id_slot,
                         .n_predict = g->g.n,
+                        .is_shortened = l->hole.made.n_left_out > 0,
                         .n_probs = l->n_probs};
     rn_request_init(&req);
     if (!api_generation_apply(g, &req, &a->sampling, 0, &l->q.r.error) || !note_prompt(l, a)) {
@@ -332,6 +298,7 @@ static void answer(struct server *s, http_exchange *x, const http_request *http,
     if (!ok || !api_generation_is_long(&l->q.g, 1) || !http_defer(x))
         job_answer(ok ? begin(l) : NULL, x, &l->q.r, &l->q.g.delivery);
     native_free(&l->q);
+    infill_free(&l->hole);
     free(l);
 }
 

@@ -150,7 +150,7 @@ static const api_refusal refused[] = {
 };
 static const api_refusals refusals = {refused, sizeof refused / sizeof *refused, &api_foreign_members};
 
-bool native_read(native_request *q, const member_group *more) {
+bool native_read(native_request *q, const member_group *more, size_t n_more) {
     api_generation_rows made;
     api_generation_make_rows(&made, NULL);
     const member_group groups[] = {API_COMMON_GROUP(&q->r),
@@ -158,7 +158,8 @@ bool native_read(native_request *q, const member_group *more) {
                                    {prompt_rows, 2, &q->prompt},
                                    CHAT_FORM_GROUP(&q->chat),
                                    {own_rows, 2, q},
-                                   more ? *more : (member_group){0}};
+                                   n_more > 0 ? more[0] : (member_group){0},
+                                   n_more > 1 ? more[1] : (member_group){0}};
     api_error *const e = &q->r.error;
     if (!api_request_read(&q->r, groups, sizeof groups / sizeof *groups, &refusals)) {
         if (q->chat.is_unsupported) e->code = API_UNSUPPORTED_PARAMETER;
@@ -235,7 +236,7 @@ void route_generate(struct server *s, http_exchange *x, const http_request *http
     }
     job *j = NULL;
     native_init(q);
-    if (api_request_open(&q->r, s, http, http->body, http->n_body) && native_read(q, NULL))
+    if (api_request_open(&q->r, s, http, http->body, http->n_body) && native_read(q, NULL, 0))
         j = native_begin(q, q->g.delivery.is_stream ? &stream_format : &whole_format);
     job_answer(j, x, &q->r, &q->g.delivery);
     native_free(q);

@@ -20,8 +20,8 @@ typedef struct native_request {
 
 void native_init(native_request *q);
 void native_free(native_request *q);
-// more: the transport's own members. False: q->r.error holds the error.
-bool native_read(native_request *q, const member_group *more);
+// more: the transport's own members, at most 2 groups. False: q->r.error holds the error.
+bool native_read(native_request *q, const member_group *more, size_t n_more);
 // NULL: q->r.error holds the error. format: the transport's; its `more` is a struct native_answer.
 typedef struct native_answer {
     bool is_chat, has_token_times, has_pieces;

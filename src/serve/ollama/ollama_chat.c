@@ -1,4 +1,5 @@
 // serve/ollama/ollama_chat.c - POST /api/chat and /api/generate, streamed or whole.
+#include "app/infill_prompt.h"
 #include "app/say.h"
 #include "serve/jobs/session_store.h"
 #include "serve/ollama/ollama.h"
@@ -13,7 +14,7 @@ typedef struct chat_request {
     ollama_request o;
     ollama_messages messages;
     // Of /api/generate.
-    json_span prompt, system;
+    json_span prompt, suffix, system;
     bool is_raw;
     id_list context;
     bool is_chat;
@@ -40,15 +41,13 @@ static const member format_rows[] = {
 static const member message_rows[] = {
     {"messages", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = ollama_each_message, .schema = MESSAGES_SCHEMA}};
 static const member prompt_rows[] = {
-    {"prompt", MEMBER_TEXT, offsetof(chat_request, prompt)},
-    {"system", MEMBER_TEXT, offsetof(chat_request, system)},
-    {"raw", MEMBER_BOOL, offsetof(chat_request, is_raw)},
+    {"prompt", MEMBER_TEXT, offsetof(chat_request, prompt)},  {"suffix", MEMBER_TEXT, offsetof(chat_request, suffix)},
+    {"system", MEMBER_TEXT, offsetof(chat_request, system)},  {"raw", MEMBER_BOOL, offsetof(chat_request, is_raw)},
     {"context", MEMBER_IDS, offsetof(chat_request, context)},
 };
 #define MEDIA "only text is supported"
 static const api_refusal refused[] = {
     {"images", "[]", MEDIA},
-    {"suffix", "\"\"", "use /infill for prompts with a hole"},
     {"template", "\"\"", "set the template at the server: --chat-template"},
 };
 static const api_refusals refusals = {refused, sizeof refused / sizeof *refused};
@@ -67,7 +66,16 @@ static bool read_request(chat_request *c) {
 }
 
 // Without a prompt a request only asks for the model, which is there.
-static bool is_load(const chat_request *c) { return c->is_chat ? c->messages.n == 0 : c->prompt.n == 0; }
+static bool is_load(const chat_request *c) {
+    return c->is_chat ? c->messages.n == 0 : c->prompt.n == 0 && c->suffix.n == 0;
+}
+
+// With a suffix the prompt is what is before a hole, and no message.
+static bool check_suffix(chat_request *c) {
+    const char *const other = c->is_raw ? "raw" : c->system.n ? "system" : c->context.n ? "context" : NULL;
+    if (c->suffix.n == 0 || !other) return true;
+    return api_fail(&c->o.r.error, API_UNSUPPORTED_PARAMETER, other, "%s: excludes suffix", other);
+}
 
 static void put_message(bytes *to, const char *role, const json_span *text) {
     json_writer w = {to, to->n > 0};
@@ -112,6 +120,16 @@ static bool go_on(chat_request *c, job *j, rn_request *req, rn_part parts[2], in
     return true;
 }
 
+static bool make_infill(chat_request *c, const job *j, rn_infill_prompt *p) {
+    rn_infill in;
+    rn_error err = {0};
+    rn_infill_init(&in);
+    in.prefix = c->prompt.data, in.n_prefix = c->prompt.n;
+    in.suffix = c->suffix.data, in.n_suffix = c->suffix.n;
+    return infill_make(job_model(j), &in, "suffix", 0, &c->o.g.g, p, &err) ||
+           api_fail_begin(&c->o.r.error, err.code, &err, "suffix");
+}
+
 static bool begin_part(chat_request *c, job *j) {
     api_error *const e = &c->o.r.error;
     rn_request req;
@@ -119,8 +137,15 @@ static bool begin_part(chat_request *c, job *j) {
     rn_chat chat;
     rn_part parts[2];
     int32_t *ids = NULL;
-    if (!api_generation_admit(&c->o.g, &c->o.r, j) || !ollama_request_apply(&c->o, &req, &sampling)) return false;
-    if (c->is_raw) {
+    rn_infill_prompt hole = {0};
+    if (!api_generation_admit(&c->o.g, &c->o.r, j) || (c->suffix.n && !make_infill(c, j, &hole))) return false;
+    if (!ollama_request_apply(&c->o, &req, &sampling)) {
+        rn_free(hole.ids);
+        return false;
+    }
+    if (hole.ids)
+        generation_prompt_ids(&req, &parts[0], hole.ids, hole.n_ids);
+    else if (c->is_raw) {
         // Whoever writes the template's text themselves means its control tokens.
         generation_prompt(&(generation){.parse_special = true}, &req, &parts[0], c->prompt.data, c->prompt.n);
     } else {
@@ -129,9 +154,10 @@ static bool begin_part(chat_request *c, job *j) {
         chat.parse_special = c->o.g.g.parse_special;
     }
     if (j->session) req.session = session_of(j->session);
-    const bool ok = (c->is_chat || c->is_raw || j->session || go_on(c, j, &req, parts, &ids)) &&
+    const bool ok = (c->is_chat || c->is_raw || hole.ids || j->session || go_on(c, j, &req, parts, &ids)) &&
                     job_begin_part(j, 0, &req, c->is_chat ? "messages" : "prompt", e);
     rn_free(ids);
+    rn_free(hole.ids);
     return ok;
 }
 
@@ -144,9 +170,9 @@ static job *begin_job(chat_request *c) {
         return NULL;
     }
     *a = (ollama_answer){.is_chat = c->is_chat,
-                         .is_split = !c->is_raw && c->context.n == 0,
+                         .is_split = !c->is_raw && c->suffix.n == 0 && c->context.n == 0,
                          .has_logprobs = c->o.has_logprobs,
-                         .has_context = !c->is_chat && !c->is_raw && !c->o.g.session};
+                         .has_context = !c->is_chat && !c->is_raw && c->suffix.n == 0 && !c->o.g.session};
     j->more = a;
     if (begin_part(c, j)) return j;
     job_close(j);
@@ -172,7 +198,7 @@ static void answer(struct server *s, http_exchange *x, const http_request *http,
         return;
     }
     *c = (chat_request){.is_chat = is_chat};
-    const bool ok = ollama_request_open(&c->o, s, http) && read_request(c);
+    const bool ok = ollama_request_open(&c->o, s, http) && read_request(c) && check_suffix(c);
     if (ok && is_load(c))
         answer_loaded(c, x);
     else

@@ -194,21 +194,35 @@ typedef struct completion_request {
     api_request r;
     api_generation g;
     prompt_form prompts;
+    json_span suffix;
 } completion_request;
 
 static const member prompt_rows[] = {{"prompt", MEMBER_EACH, .each = prompt_form_each, .schema = PROMPT_FORM_SCHEMA}};
-static const api_refusal refused[] = {
-    {"suffix", "\"\"", "use /infill for prompts with a hole"},
-};
-static const api_refusals refusals = {refused, sizeof refused / sizeof *refused, &api_foreign_members};
+static const member suffix_rows[] = {{"suffix", MEMBER_TEXT, offsetof(completion_request, suffix)}};
+static const api_refusals refusals = {NULL, 0, &api_foreign_members};
 
 static bool read_request(completion_request *c) {
     api_generation_rows made;
     static const char *const left_out[] = {"sampled_logprobs", NULL};
     api_generation_make_rows(&made, left_out);
-    const member_group groups[] = {
-        API_COMMON_GROUP(&c->r), API_GENERATION_GROUP(&made, &c->g), {prompt_rows, 1, &c->prompts}};
+    const member_group groups[] = {API_COMMON_GROUP(&c->r),
+                                   API_GENERATION_GROUP(&made, &c->g),
+                                   {prompt_rows, 1, &c->prompts},
+                                   {suffix_rows, 1, c}};
     return api_request_read(&c->r, groups, sizeof groups / sizeof *groups, &refusals);
+}
+
+// A prompt with a suffix is what is before the hole. An empty suffix is none: clients send it by default.
+static bool add_suffix(completion_request *c) {
+    api_error *const e = &c->r.error;
+    rn_error err = {0};
+    if (c->suffix.n == 0) return true;
+    if (c->g.g.echo) return api_fail(e, API_UNSUPPORTED_PARAMETER, "echo", "echo: excludes suffix");
+    if (c->g.n_prompt_kept)
+        return api_fail(e, API_UNSUPPORTED_PARAMETER, "truncate_prompt_tokens",
+                        "truncate_prompt_tokens: excludes suffix");
+    return prompt_form_add_suffix(&c->prompts, c->r.server->models[c->r.model].model, &c->suffix, &c->g.g, &err) ||
+           api_fail_begin(e, err.code, &err, "suffix");
 }
 
 static bool check(completion_request *c) {
@@ -219,7 +233,7 @@ static bool check(completion_request *c) {
                         c->prompts.n, c->g.n, JOB_PARTS);
     if (c->g.g.echo && c->g.g.logprobs >= 0 && c->g.session)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "echo", "echo: with logprobs, excludes session");
-    return api_generation_check(&c->g, c->r.server, c->prompts.n * (size_t)c->g.n, e) &&
+    return api_generation_check(&c->g, c->r.server, c->prompts.n * (size_t)c->g.n, e) && add_suffix(c) &&
            api_generation_prompts(&c->g, &c->r, &c->prompts);
 }
 

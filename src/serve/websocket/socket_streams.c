@@ -343,7 +343,7 @@ static void begin_generate(request *q) {
     q->r = (api_request){0};
     q->generate = g;
     q->m.credit = -1;
-    if (native_read(g, &more)) q->job = native_begin(g, &socket_format);
+    if (native_read(g, &more, 1)) q->job = native_begin(g, &socket_format);
 }
 
 // ---- on a worker ----
