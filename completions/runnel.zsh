@@ -9,6 +9,7 @@ _runnel_models() {
 _runnel() {
   local -a commands=(
     'run:continue a prompt, streaming the text'
+    'infill:write what stands between two texts'
     'chat:chat with a model at a terminal, or from a pipe'
     'serve:serve many clients over HTTP'
     'batch:answer many requests from a file of JSON lines'
@@ -133,6 +134,105 @@ _runnel() {
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \
       '*:argument: '
+    ;;
+  infill)
+    _arguments -s -S \
+      '--prefix=[the text before the hole]:FILE:_files' \
+      '--suffix=[the text behind the hole]:FILE:_files' \
+      '--marker=[in the one FILE, the hole is where this stands, once]:TEXT: ' \
+      '--at=[in the one FILE, the hole is before this character, as editors count, from 1]:LINE\:COLUMN: ' \
+      '--middle=[the middle begins with this text, which is not written again]:TEXT: ' \
+      '--infill-order=[prefix first]:published|psm|spm:(published psm spm)' \
+      '*--context=[another file of the repository, which stands in front]:FILE:_files' \
+      '--repo-name=[name of the repository]:NAME: ' \
+      '--file-name=[name of the file with the hole]:NAME:(FILE if)' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-c --ctx)-c+[context length in tokens]:N: ' \
+      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
+      '(-t --threads)-t+[compute threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[compute threads, 1..64]:N: ' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
+      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use the weights as the file stores them]' \
+      '(-v --verbose)-v[print on stderr what was chosen and why]' \
+      '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
+      '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
+      '--preset=[a named set of sampling settings, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
+      '--temp=[temperature]:X: ' \
+      '--top-k=[keep the k most likely tokens]:N: ' \
+      '--top-p=[keep the most likely tokens whose probabilities add up to this]:X: ' \
+      '--min-p=[drop tokens less likely than this share of the most likely token'\''s probability]:X: ' \
+      '--min-keep=[minimum number of tokens that top-k, top-p and min-p keep]:N: ' \
+      '--repeat-penalty=[divides the logits of tokens already seen]:X: ' \
+      '--frequency-penalty=[subtracted once for each time a token was seen]:X: ' \
+      '--presence-penalty=[subtracted from each token already seen]:X: ' \
+      '--penalty-last-n=[how many past tokens penalties look at]:N: ' \
+      '--dry-multiplier=[DRY]:X: ' \
+      '--dry-base=[DRY]:X: ' \
+      '--dry-allowed-length=[DRY]:N: ' \
+      '--dry-penalty-last-n=[DRY]:N: ' \
+      '--xtc-probability=[XTC]:X: ' \
+      '--xtc-threshold=[XTC]:X: ' \
+      '--typical-p=[keep the tokens whose surprise is nearest to the entropy, up to this probability]:X: ' \
+      '--top-n-sigma=[keep tokens at most so many standard deviations of the logits below the best]:X: ' \
+      '--dynatemp-range=[let the temperature follow the entropy, within this distance]:X: ' \
+      '--dynatemp-exponent=[exponent of the entropy in the dynamic temperature]:X: ' \
+      '--mirostat=[hold the surprise of the text at a target, in place of other truncation]:N: ' \
+      '--mirostat-tau=[mirostat]:X: ' \
+      '--mirostat-eta=[mirostat]:X: ' \
+      '--min-tokens=[tokens to generate before the text may end]:N: ' \
+      '--no-repeat-ngram-size=[no sequence of so many tokens occurs twice, prompt included]:N: ' \
+      '--epsilon-cutoff=[drop tokens less likely than this]:X: ' \
+      '--eta-cutoff=[drop tokens less likely than this, or less for a high entropy]:X: ' \
+      '--top-a=[drop tokens less likely than this times the square of the best probability]:X: ' \
+      '--top-h=[keep the most likely tokens that have this share of the entropy of the first 100]:X: ' \
+      '--tfs-z=[tail-free]:X: ' \
+      '--adaptive-target=[adaptive-p]:X: ' \
+      '--adaptive-decay=[adaptive-p]:X: ' \
+      '--encoder-repetition-penalty=[multiplies the logits of the prompt'\''s tokens]:X: ' \
+      '--exponential-decay-start=[generated tokens after which end tokens become more likely]:N: ' \
+      '--exponential-decay-factor=[by which power of this, for each further token]:X: ' \
+      '--samplers=[the order of the stages, separated by '\'';'\'']:LIST: ' \
+      '*--dry-sequence-breaker=[DRY]:TEXT: ' \
+      '*--ban-token=[never generate this token]:ID: ' \
+      '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
+      '--sampler-order=[the order of the stages of one of these]:llama.cpp|transformers|exllamav2:(llama.cpp transformers exllamav2)' \
+      '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '*--sequence-bias=[add BIAS to the logit of the last of these tokens behind the others]:ID,ID,..=BIAS: ' \
+      '--guidance-scale=[classifier-free guidance]:X: ' \
+      '--negative-prompt=[with --guidance-scale]:TEXT: ' \
+      '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
+      '--banned-match-case[banned strings are those in this case only]' \
+      '--seed=[seed of the random numbers]:N: ' \
+      '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
+      '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
+      '*--stop=[end before this text]:TEXT: ' \
+      '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
+      '--ignore-eos[do not stop at the model'\''s end tokens]' \
+      '--special[show control tokens in the text]' \
+      '--parse-special[parse control tokens in the prompt]' \
+      '--token-healing[let the answer begin inside the prompt'\''s last word]' \
+      '--echo[output the prompt before the generated text]' \
+      '--logprobs=[in JSON, give each token'\''s log-probability and the K best candidates, 0..20]:K: ' \
+      '--sampled-logprobs=[in JSON, also what each token was drawn from, after all sampling stages, and entropies, 0..20]:K: ' \
+      '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
+      '--json-mode[any JSON object]' \
+      '--regex=[a text that the regular expression R matches as a whole]:R: ' \
+      '--grammar=[a text of this context-free grammar, GBNF or Lark]:FILE:_files' \
+      '--structural-tag=[free text in which tags hold forms, as XGrammar'\''s structural tags in FILE say]:FILE:_files' \
+      '--choice=[TEXT, or one of several]:TEXT: ' \
+      '--json-space=[white space within JSON]:dumps|compact|free:(dumps compact free)' \
+      '--stream-interval=[tokens in each chunk, 1..1024]:N: ' \
+      '--show-probs[at a terminal, colour the text by the probability of its tokens]' \
+      '--top-probs=[instead of the text, a line for each token]:K: ' \
+      '--json[a line of JSON for each chunk]' \
+      '--show-prompt[output the prompt with its control tokens, and generate nothing]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument:_files'
     ;;
   chat)
     _arguments -s -S \
@@ -598,7 +698,7 @@ _runnel() {
     ;;
   help)
     _arguments -s -S \
-      '*:argument:(run chat serve batch score embed tokenize detokenize grammar template info bench convert merge quantize imatrix)'
+      '*:argument:(run infill chat serve batch score embed tokenize detokenize grammar template info bench convert merge quantize imatrix)'
     ;;
   version)
     _arguments -s -S \

@@ -1,5 +1,6 @@
 // cli/batch_job.c - begins a stream for a request line and collects its chunks into one answer.
 #include "cli/batch_job.h"
+#include "app/infill_prompt.h"
 #include "app/numbers.h"
 #include "app/say.h"
 #include "app/stream_json.h"
@@ -10,7 +11,8 @@
 
 // The members of a line that are not part of `generation`.
 typedef struct batch_line {
-    json_span prompt;
+    json_span prompt, prefix, suffix;
+    int32_t infill_order; // of rn_infill_order
     bool has_ids;
     id_list ids;
     char *messages, *tools, *variables; // JSON; freed with the line
@@ -35,9 +37,17 @@ static bool each_truncate(void *target, size_t i, const char *key, const json_it
     return json_item_word(value, words, 3, &((batch_line *)target)->truncate, why);
 }
 
+static bool each_order(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return json_item_word(value, infill_orders, N_INFILL_ORDERS, &((batch_line *)target)->infill_order, why);
+}
+
 static const member line_rows[] = {
     {"id", MEMBER_EACH, .each = each_name},
     {"prompt", MEMBER_TEXT, .offset = offsetof(batch_line, prompt)},
+    {"prefix", MEMBER_TEXT, .offset = offsetof(batch_line, prefix)},
+    {"suffix", MEMBER_TEXT, .offset = offsetof(batch_line, suffix)},
+    {"infill_order", MEMBER_EACH, .each = each_order},
     {"ids", MEMBER_IDS, .offset = offsetof(batch_line, ids)},
     {"messages", MEMBER_JSON, .offset = offsetof(batch_line, messages)},
     {"tools", MEMBER_JSON, .offset = offsetof(batch_line, tools)},
@@ -94,12 +104,16 @@ static void answer_text(const batch_plan *plan, batch_job *job, const rn_chunk *
     end_answer(job, &w);
 }
 
-// A line must have exactly one of prompt, ids and messages, and only members that fit it.
+// A line must have exactly one of prompt, ids, messages and prefix with suffix, and only members that fit it.
 static bool check_line(const batch_line *line, char *why) {
-    const int n_prompts = (line->prompt.data != NULL) + line->has_ids + (line->messages != NULL);
+    const bool has_prefix = line->prefix.data != NULL, has_suffix = line->suffix.data != NULL;
+    const int n_prompts =
+        (line->prompt.data != NULL) + line->has_ids + (line->messages != NULL) + (has_prefix || has_suffix);
     const bool of_chat = line->tools || line->variables || line->continue_final || line->truncate;
-    const char *const wrong = n_prompts == 0  ? "prompt, ids or messages is missing"
-                              : n_prompts > 1 ? "prompt, ids and messages exclude each other"
+    const char *const wrong = n_prompts == 0             ? "prompt, ids, messages or prefix and suffix is missing"
+                              : n_prompts > 1            ? "prompt, ids, messages and prefix exclude each other"
+                              : has_prefix != has_suffix ? "prefix and suffix need each other"
+                              : line->infill_order && !has_prefix ? "infill_order needs prefix and suffix"
                               : of_chat && !line->messages
                                   ? "tools, variables, continue_final and truncate need messages"
                                   : NULL;
@@ -132,8 +146,17 @@ static bool get_grammar(const batch_plan *plan, const grammar_form *form, kept_g
     return st == RN_OK;
 }
 
-static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_line *line, const generation *g,
-                         char *why) {
+static bool make_infill(const batch_plan *plan, const batch_line *line, generation *g, rn_infill_prompt *p,
+                        rn_error *err) {
+    rn_infill in;
+    rn_infill_init(&in);
+    in.prefix = line->prefix.data, in.n_prefix = line->prefix.n;
+    in.suffix = line->suffix.data, in.n_suffix = line->suffix.n;
+    in.order = (rn_infill_order)line->infill_order;
+    return infill_make(plan->model, &in, "prefix", 0, g, p, err);
+}
+
+static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_line *line, generation *g, char *why) {
     rn_request req;
     rn_sampling sampling;
     rn_part part;
@@ -141,8 +164,12 @@ static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_lin
     rn_error err = {0};
     if (!check_line(line, why)) return false;
     rn_request_init(&req);
-    bool ok = generation_apply(g, &req, &sampling, &err);
-    if (line->messages)
+    rn_infill_prompt hole = {0};
+    bool ok = !line->prefix.data || make_infill(plan, line, g, &hole, &err);
+    ok = ok && generation_apply(g, &req, &sampling, &err);
+    if (hole.ids)
+        generation_prompt_ids(&req, &part, hole.ids, hole.n_ids);
+    else if (line->messages)
         set_chat(plan, line, g, &req, &chat);
     else if (line->has_ids)
         generation_prompt_ids(&req, &part, line->ids.ids, line->ids.n);
@@ -151,10 +178,14 @@ static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_lin
     req.stream_interval = 64; // answers are written whole: large chunks save wake-ups
     req.token_times = plan->has_token_times;
     kept_grammar *kept = NULL;
-    if (!get_grammar(plan, &g->form, &kept, why)) return false;
+    if (!get_grammar(plan, &g->form, &kept, why)) {
+        rn_free(hole.ids);
+        return false;
+    }
     req.grammar = kept_grammar_of(kept);
     ok = ok && rn_stream_begin(plan->engine, &req, &job->stream, &err) == RN_OK;
     grammar_cache_give_back(plan->grammars, kept); // the stream keeps what it needs
+    rn_free(hole.ids);
     job->has_logprobs = g->logprobs >= 0 || g->sampled_logprobs >= 0;
     job->is_chat = line->messages != NULL;
     if (!ok) snprintf(why, JSON_WHY, "%.*s", JSON_WHY - 1, err.text);

@@ -12,6 +12,7 @@ typedef struct command {
 } command;
 
 int cmd_run(int n_args, char **args);
+int cmd_infill(int n_args, char **args);
 int cmd_chat(int n_args, char **args);
 int exec_serve(int n_args, char **args); // executes the program runnel-serve
 int cmd_batch(int n_args, char **args);

@@ -9,6 +9,7 @@
 
 static const command commands[] = {
     {"run", "continue a prompt, streaming the text", cmd_run},
+    {"infill", "write what stands between two texts", cmd_infill},
     {"chat", "chat with a model at a terminal, or from a pipe", cmd_chat},
     {"serve", "serve many clients over HTTP", exec_serve},
     {"batch", "answer many requests from a file of JSON lines", cmd_batch},
