@@ -282,10 +282,13 @@ struct rn_stream {
     struct stream_play play;
     struct stream_text text;
     struct grammar_cursor grammar; // of choice 0; g NULL: none
-    int32_t n_grammar_given;       // tokens of the reply, which it has read, too
-    struct thinking thinking;      // of a conversation's answer, before the grammar begins
-    int32_t n_thought;             // tokens that were not the grammar's
-    bool grammar_is_over;          // before anything is generated
+    int32_t n_grammar_given;       // tokens at the prompt's end that begin the answer: it has read them, too
+    size_t n_grammar_skip;         // bytes of the first tokens that stand before the answer
+    int32_t continued_from;   // first token of the prompt that has text of a continued answer; 0: none is continued
+    size_t n_continued_skip;  // bytes of it that stand before that text
+    struct thinking thinking; // of a conversation's answer, before the grammar begins
+    int32_t n_thought;        // tokens that were not the grammar's
+    bool grammar_is_over;     // before anything is generated
     struct stream_scores scores;
     struct stream_ending end;
     struct { // as of the end of its last step, for other threads
@@ -548,7 +551,7 @@ rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_l
 rn_status chat_prompt_open(const struct model_slot *l, const rn_request *r, struct chat_prompt *p,
                            const output_format **format, rn_error *err);
 rn_status stream_make_answer(rn_stream *s, const rn_request *r, const output_format *format,
-                             const struct chat_prompt *p, rn_error *err);
+                             const struct chat_prompt *p, const struct id_list *ids, rn_error *err);
 // chat_template.c
 rn_status model_make_template(const rn_model *m, rn_template **tmpl, rn_error *err);
 

@@ -128,7 +128,7 @@ static rn_status use_prompt(rn_stream *s, const rn_request *r, struct id_list *v
     if (r->session) return fail(err, RN_E_ARG, "prompt: excludes a session, to which it would be joined");
     if (!p->format != !r->chat) return fail(err, RN_E_ARG, "prompt: was not made of this request");
     const rn_status st = ids_append(v, p->ids.ids, p->ids.n, err);
-    return st == RN_OK && p->format ? stream_make_answer(s, r, p->format, &p->chat, err) : st;
+    return st == RN_OK && p->format ? stream_make_answer(s, r, p->format, &p->chat, &p->ids, err) : st;
 }
 
 static rn_status make_prompt(rn_stream *s, const rn_request *r, struct id_list *v, rn_error *err) {

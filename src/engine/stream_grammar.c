@@ -13,6 +13,7 @@ static rn_status take(rn_stream *s, int32_t token, bool *is_allowed, rn_error *e
     const bool is_of_grammar = thinking_take(t, s->model_slot->m, token, *is_allowed, &skip);
     *is_allowed = true;
     if (!is_of_grammar) {
+        s->grammar.skip = 0;
         s->n_thought++;
         return RN_OK;
     }
@@ -20,12 +21,32 @@ static rn_status take(rn_stream *s, int32_t token, bool *is_allowed, rn_error *e
     return grammar_take(&s->grammar, token, is_allowed, err);
 }
 
-static rn_status take_reply(rn_stream *s, const int32_t *reply, size_t n, rn_error *err) {
-    for (size_t i = 0; i < n; i++) {
+// Where the answer begins: in the request's reply, or in a message that it continues. Token healing takes back tokens at the end of such
+// a message; those of a reply begin with what was taken back of the prompt.
+static void find_given(rn_stream *s, const rn_request *r) {
+    if (s->continued_from == 0) {
+        s->n_grammar_given = (int32_t)r->n_reply;
+        s->n_grammar_skip = s->text.n_heal;
+    } else if (s->continued_from < s->n_prompt) {
+        s->n_grammar_given = s->n_prompt - s->continued_from;
+        s->n_grammar_skip = s->n_continued_skip;
+    }
+}
+
+static rn_status take_given(rn_stream *s, rn_error *err) {
+    const int32_t *const tokens = s->tokens + s->n_prompt - s->n_grammar_given;
+    s->grammar.skip = s->n_grammar_skip;
+    for (int32_t i = 0; i < s->n_grammar_given; i++) {
         bool is_allowed;
-        const rn_status st = take(s, reply[i], &is_allowed, err);
+        const rn_status st = take(s, tokens[i], &is_allowed, err);
         if (st != RN_OK) return fail_in(err, st, "grammar");
-        if (!is_allowed) return fail(err, RN_E_ARG, "reply[%zu]: token %d does not follow the grammar", i, reply[i]);
+        if (is_allowed) continue;
+        return s->continued_from
+                   ? fail(err, RN_E_ARG,
+                          "continue_final: the last message does not follow the grammar, from its token "
+                          "%d on (%d)",
+                          i, tokens[i])
+                   : fail(err, RN_E_ARG, "reply[%d]: token %d does not follow the grammar", i, tokens[i]);
     }
     return RN_OK;
 }
@@ -38,10 +59,9 @@ rn_status stream_grammar_create(rn_stream *s, const rn_request *r, rn_error *err
     rn_status st = grammar_cursor_init(&s->grammar, r->grammar->g, err);
     if (st != RN_OK) return st;
     grammar_ref(s->grammar.g);
-    s->grammar.skip = s->text.n_heal;
-    st = take_reply(s, r->reply, r->n_reply, err);
+    find_given(s, r);
+    st = take_given(s, err);
     if (st != RN_OK) return st;
-    s->n_grammar_given = (int32_t)r->n_reply;
     return grammar_state(&s->grammar, &is_whole, &s->grammar_is_over, err);
 }
 
@@ -88,7 +108,7 @@ void stream_grammar_keep(rn_stream *s, int32_t n) {
     // Into the reasoning, or to its end: read again from the answer's beginning.
     const int32_t *const tokens = s->tokens + s->n_prompt - s->n_grammar_given;
     grammar_rewind(&s->grammar, s->grammar.n);
-    s->grammar.skip = s->text.n_heal;
+    s->grammar.skip = s->n_grammar_skip;
     s->n_thought = 0;
     thinking_restart(&s->thinking);
     for (int32_t i = 0; i < n_all; i++) {

@@ -215,3 +215,74 @@ TEST(formats_that_frame_answers_are_refused_by_name) {
     CHECK_HAS(err.text, "grammar: output format harmony frames answers");
     close_rig(&g);
 }
+
+// A message that the answer continues is its beginning: the grammar reads it first, wherever it was cut.
+TEST(a_continued_answer_follows_the_grammar_from_its_beginning) {
+    static const char whole[] = "{\"a\": 42}", thought[] = "<seed:think>so {\"a\"</seed:think>\n{\"a\": 42}";
+    static const char asks[] = "{# <seed:think> #}{{ messages[0]['content'] }}\n{% for m in messages[1:] %}"
+                               "{{ m['content'] }}<|im_end|>{% endfor %}";
+    const char *const texts[] = {whole, thought};
+    struct rig g;
+    static struct heard h;
+    rn_template *tmpl = NULL;
+    rn_error err = {0};
+    if (!open_rig(&g)) return;
+    CHECK_OK(rn_template_compile(asks, sizeof asks - 1, "test", &tmpl, &err), &err);
+    for (size_t t = 0; t < 2; t++) {
+        for (size_t cut = 1; cut <= strlen(texts[t]); cut++) {
+            char begun[64];
+            snprintf(begun, sizeof begun, "%.*s", (int)cut, texts[t]);
+            for (int heals = 0; heals < (t ? 1 : 2); heals++) { // healing may lose the script, and a thought its end
+                struct talk talk = {0};
+                talk_say(&talk, "user", "Which?");
+                talk_say(&talk, "assistant", begun);
+                g.script.n = 0; // the rest, or whatever the grammar makes of it where tokens were taken back
+                script_bytes(&g.script, texts[t] + cut);
+                rn_request r = chat_request(&talk, &g.chat, &g.script);
+                g.chat.output_format = t ? "seed-oss" : "none";
+                g.chat.tmpl = tmpl;
+                g.chat.continue_final = true;
+                r.grammar = g.digits;
+                r.token_healing = heals;
+                check_note("'%s'%s", begun, heals ? ", healed" : "");
+                if (listen(g.f.engine, &r, &h)) {
+                    static char all[sizeof begun + sizeof h.o.text];
+                    int a = -1, end = 0;
+                    snprintf(all, sizeof all, "%s%s", begun, h.o.text);
+                    CHECK_STR(h.o.detail, "grammar");
+                    if (!heals) CHECK_STR(all, texts[t]);
+                    const char *const behind = strstr(all, "</seed:think>");
+                    CHECK(!behind == (t == 0));
+                    CHECK_INT(sscanf(behind ? behind + strlen("</seed:think>") : all, " {\"a\": %d}%n", &a, &end), 1);
+                    CHECK(end > 0);
+                }
+                talk_free(&talk);
+            }
+        }
+    }
+    rn_template_close(tmpl);
+    close_rig(&g);
+}
+
+TEST(a_continued_answer_that_does_not_follow_the_grammar_is_refused) {
+    static const char *const texts[] = {"Hello", "{\"a\": 423", "{\"b", "{\"a\": 4} ", "}"};
+    struct rig g;
+    if (!open_rig(&g)) return;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct talk talk = {0};
+        rn_stream *s = NULL;
+        rn_error err = {0};
+        talk_say(&talk, "user", "Which?");
+        talk_say(&talk, "assistant", texts[i]);
+        rn_request r = chat_request(&talk, &g.chat, &g.script);
+        g.chat.output_format = "none";
+        g.chat.continue_final = true;
+        r.grammar = g.digits;
+        check_note("'%s'", texts[i]);
+        CHECK_INT(rn_stream_begin(g.f.engine, &r, &s, &err), RN_E_ARG);
+        CHECK(strstr(err.text, "continue_final: the last message does not follow the grammar") != NULL);
+        rn_stream_close(s);
+        talk_free(&talk);
+    }
+    close_rig(&g);
+}

@@ -125,15 +125,39 @@ rn_status chat_prompt_open(const struct model_slot *l, const rn_request *r, stru
     return st == RN_OK ? find_format(r, plan.tmpl, p->has_own_tools, format, err) : st;
 }
 
+// Finds the tokens of the message that the answer continues: a grammar reads them first.
+static rn_status find_continued(rn_stream *s, const struct chat_prompt *p, const struct id_list *ids, rn_error *err) {
+    const size_t n_text = p->text.n - p->reply_from;
+    size_t n = 0, at = ids->n;
+    while (n < n_text && at > 0) {
+        size_t n_piece;
+        const char *const piece = model_piece(s->model_slot->m, ids->ids[--at], true, &n_piece);
+        const size_t n_before = p->text.n - n;
+        if (n_piece > n_before || memcmp(piece, p->text.s + n_before - n_piece, n_piece) != 0) break;
+        n += n_piece;
+    }
+    if (n < n_text && s->session && at > (size_t)s->session->n_reply_from) { // its own reply, with other blanks
+        at = (size_t)s->session->n_reply_from;
+        n = n_text;
+    }
+    if (n < n_text || at == 0 || at > INT32_MAX)
+        return fail(err, RN_E_UNSUPPORTED,
+                    "continue_final: with a grammar: the prompt's tokens do not spell the last message");
+    s->continued_from = (int32_t)at;
+    s->n_continued_skip = n - n_text;
+    return RN_OK;
+}
+
 rn_status stream_make_answer(rn_stream *s, const rn_request *r, const output_format *format,
-                             const struct chat_prompt *p, rn_error *err) {
+                             const struct chat_prompt *p, const struct id_list *ids, rn_error *err) {
     const rn_model *const m = s->model_slot->m;
-    const rn_status st = check_format(r, format, err);
+    rn_status st = check_format(r, format, err);
     s->text.heal_most = p->text.n - p->reply_from; // what a template writes is not taken back
     if (st == RN_OK && r->grammar) {
         const char *const source = rn_template_source(r->chat->tmpl ? r->chat->tmpl : m->tmpl);
         const rn_status thinks = thinking_init(&s->thinking, format, m, source, p->text.s, p->reply_from, err);
         if (thinks != RN_OK) return thinks;
+        if (r->chat->continue_final && (st = find_continued(s, p, ids, err)) != RN_OK) return st;
     }
     return st == RN_OK ? answer_create(format, m->tok, package_vocab(m->pkg), p, &s->answer, err) : st;
 }
@@ -143,7 +167,7 @@ rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_l
     const output_format *format = NULL;
     rn_status st = chat_prompt_open(s->model_slot, r, &p, &format, err);
     if (st == RN_OK) st = join_session(s, r->chat, &p, err);
-    if (st == RN_OK) st = stream_make_answer(s, r, format, &p, err);
+    if (st == RN_OK) st = stream_make_answer(s, r, format, &p, &p.ids, err);
     if (st == RN_OK) {
         *ids = p.ids;
         p.ids = (struct id_list){0};
