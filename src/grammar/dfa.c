@@ -40,83 +40,126 @@ static bool cover(struct dfa *d, expr_id x) {
     return true;
 }
 
-static bool push(struct dfa *d, uint32_t *n, expr_id x, uint32_t parent) {
-    if (*n == d->max_visits) {
-        const uint32_t more = d->max_visits ? d->max_visits * 2 : 128;
-        struct dfa_visit *const q = mem_realloc(d->visits, more * sizeof *q);
-        if (!q) return d->e->status = RN_E_NOMEM, false;
-        d->visits = q, d->max_visits = more;
+// ---- the heap of visits: those through which the shortest match may lead come first, of these the latest ----
+
+static bool is_before(const struct dfa_visit *v, uint32_t a, uint32_t b) {
+    return v[a].total != v[b].total ? v[a].total < v[b].total : a > b;
+}
+
+static void heap_add(struct dfa_visit *v, uint32_t *n_heap, uint32_t visit) {
+    uint32_t i = (*n_heap)++;
+    for (; i > 0 && is_before(v, visit, v[(i - 1) / 2].heap); i = (i - 1) / 2) v[i].heap = v[(i - 1) / 2].heap;
+    v[i].heap = visit;
+}
+
+static uint32_t heap_take(struct dfa_visit *v, uint32_t *n_heap) {
+    const uint32_t first = v[0].heap, moved = v[--*n_heap].heap;
+    uint32_t i = 0;
+    for (uint32_t kid = 1; kid < *n_heap; kid = 2 * i + 1) {
+        if (kid + 1 < *n_heap && is_before(v, v[kid + 1].heap, v[kid].heap)) kid++;
+        if (!is_before(v, v[kid].heap, moved)) break;
+        v[i].heap = v[kid].heap, i = kid;
     }
-    d->visits[(*n)++] = (struct dfa_visit){.expr = x, .parent = parent};
+    v[i].heap = moved;
+    return first;
+}
+
+// ---- does an expression match anything? ----
+
+struct search {
+    struct dfa *d;
+    uint32_t n, n_heap; // visits
+    uint32_t last;      // the visit that a match was found from
+};
+
+static bool push(struct search *s, expr_id x, uint32_t parent) {
+    struct dfa *const d = s->d;
+    if (!mem_grow(&d->visits, s->n, &d->max_visits, 128, sizeof *d->visits)) return d->e->status = RN_E_NOMEM, false;
+    struct dfa_visit *const v = &d->visits[s->n];
+    const uint32_t length = parent == UINT32_MAX ? 0 : d->visits[parent].length + 1;
+    v->expr = x, v->parent = parent, v->next_class = 0, v->length = length;
+    v->total = length + d->e->nodes[x].shortest;
+    heap_add(d->visits, &s->n_heap, s->n++);
+    d->life[x] = VISITED;
     return true;
 }
 
-// One more derivative of a visited expression. True: it matches something, or leads to what does.
-static bool visit_next(struct dfa *d, uint32_t at, uint32_t *n) {
+// The derivatives of a visited expression. True: one matches something, or leads to what does.
+static bool expand(struct search *s, uint32_t at) {
+    struct dfa *const d = s->d;
     struct exprs *const e = d->e;
-    struct dfa_visit *const v = &d->visits[at];
-    const expr_id y = expr_derive(e, v->expr, e->class_byte[v->next_class++]);
-    if (y == EXPR_NEVER || !cover(d, y) || d->life[y] == NOTHING || d->life[y] == VISITED) return false;
-    if (e->nodes[y].is_nullable || e->nodes[y].is_exact || d->life[y] == ALIVE) return true;
-    if (*n >= d->search_limit || e->work > d->work_limit) e->status = RN_E_LIMIT, e->is_searched_out = true;
-    if (push(d, n, y, at)) d->life[y] = VISITED;
+    while (d->visits[at].next_class < e->n_classes && e->status == RN_OK) {
+        const expr_id y = expr_derive(e, d->visits[at].expr, e->class_byte[d->visits[at].next_class++]);
+        if (y == EXPR_NEVER || !cover(d, y) || d->life[y] == NOTHING || d->life[y] == VISITED) continue;
+        if (e->nodes[y].is_nullable || e->nodes[y].is_exact || d->life[y] == ALIVE) return s->last = at, true;
+        if (s->n >= d->search_limit || e->work > d->work_limit) e->status = RN_E_LIMIT, e->is_searched_out = true;
+        push(s, y, at);
+    }
     return false;
 }
 
-// The visit that goes on into the depth: the last one with derivatives left. UINT32_MAX: there is none.
-static uint32_t deepest(struct dfa *d, uint32_t front, uint32_t n, uint32_t *n_stack) {
-    const uint32_t n_classes = d->e->n_classes;
-    while (*n_stack > 0 && d->visits[d->visits[*n_stack - 1].stack].next_class == n_classes) --*n_stack;
-    if (*n_stack > 0) return d->visits[*n_stack - 1].stack;
-    while (n > front && d->visits[n - 1].next_class == n_classes) n--;
-    if (n == front) return UINT32_MAX;
-    d->visits[(*n_stack)++].stack = n - 1;
-    return n - 1;
-}
-
 // Over derivatives, until one matches the empty text: by turns from the breadth, which finds short matches among many
-// states, and into the depth, which finds long ones. All on the way there is alive; if there is none, all that was visited
-// is not.
-static bool dfa_is_alive(struct dfa *d, expr_id x) {
+// states, and from where the rest may be shortest, which finds long ones (Hart, Nilsson and Raphael 1968). All on the way
+// there is alive; if there is none, all that was visited is not.
+static bool is_found(struct dfa *d, expr_id x) {
     enum { WORK_PER_VISIT = 64 };
     struct exprs *const e = d->e;
-    uint32_t n = 0, at = 0, n_stack = 0;
+    struct search s = {.d = d};
     bool is_alive = false;
-    if (x == EXPR_NEVER || e->status != RN_OK || !cover(d, x)) return false;
-    if (e->nodes[x].is_nullable || e->nodes[x].is_exact || d->life[x] == ALIVE) return true;
-    if (d->life[x] == NOTHING) return false;
-    if (!push(d, &n, x, UINT32_MAX)) return false;
-    d->life[x] = VISITED;
     d->work_limit = e->work + (uint64_t)d->search_limit * WORK_PER_VISIT;
-    for (uint32_t front = 0; front < n && !is_alive && e->status == RN_OK; front += !is_alive) {
-        at = front;
-        while (d->visits[front].next_class < e->n_classes && !is_alive && e->status == RN_OK)
-            is_alive = visit_next(d, front, &n);
-        for (uint32_t i = 0; i < e->n_classes && !is_alive && e->status == RN_OK; i++) {
-            const uint32_t before = n;
-            const uint32_t deep = deepest(d, front, n, &n_stack);
-            if (deep == UINT32_MAX) break;
-            at = deep;
-            is_alive = visit_next(d, deep, &n);
-            if (n > before) d->visits[n_stack++].stack = before;
+    push(&s, x, UINT32_MAX);
+    for (uint32_t front = 0; front < s.n && !is_alive && e->status == RN_OK; front++) {
+        is_alive = expand(&s, front);
+        while (s.n_heap > 0 && !is_alive && e->status == RN_OK) {
+            const uint32_t best = heap_take(d->visits, &s.n_heap);
+            if (d->visits[best].next_class == e->n_classes) continue; // expanded from the front
+            is_alive = expand(&s, best);
+            break;
         }
     }
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < s.n; i++)
         d->life[d->visits[i].expr] = is_alive || e->status != RN_OK ? LIFE_UNKNOWN : NOTHING;
-    for (; is_alive && at != UINT32_MAX; at = d->visits[at].parent) d->life[d->visits[at].expr] = ALIVE;
+    for (uint32_t at = s.last; is_alive && at != UINT32_MAX; at = d->visits[at].parent)
+        d->life[d->visits[at].expr] = ALIVE;
     return is_alive;
 }
 
+static bool is_alive(struct dfa *d, expr_id x);
+
+static bool has_one_alive(struct dfa *d, struct expr alternatives) {
+    for (uint32_t i = 0; i < alternatives.b && d->e->status == RN_OK; i++)
+        if (is_alive(d, d->e->kids[alternatives.a + i])) return true;
+    return false;
+}
+
+// What is put together of parts is alive by its parts; intersections and complements are searched.
+static bool is_alive(struct dfa *d, expr_id x) {
+    struct exprs *const e = d->e;
+    const struct expr n = e->nodes[x];
+    bool is = n.is_nullable || n.is_exact;
+    if (x == EXPR_NEVER || e->status != RN_OK || !cover(d, x)) return false;
+    if (is || d->life[x] == ALIVE) return true;
+    if (d->life[x] == NOTHING) return false;
+    switch ((enum expr_kind)n.kind) {
+    case EXPR_KIND_CAT: is = is_alive(d, n.a) && is_alive(d, n.b); break;
+    case EXPR_KIND_REPEAT: is = is_alive(d, n.a); break;
+    case EXPR_KIND_OR: is = has_one_alive(d, n); break;
+    default: return is_found(d, x);
+    }
+    if (e->status == RN_OK) d->life[x] = is ? ALIVE : NOTHING;
+    return is;
+}
+
 void dfa_settle(struct dfa *d, expr_id x) {
-    const bool is_alive = dfa_is_alive(d, x);
-    if (d->e->status == RN_OK && cover(d, x)) d->life[x] = is_alive ? ALIVE : NOTHING;
+    const bool is = is_alive(d, x);
+    if (d->e->status == RN_OK && cover(d, x)) d->life[x] = is ? ALIVE : NOTHING;
 }
 
 uint32_t dfa_state(struct dfa *d, expr_id x) {
     struct exprs *const e = d->e;
     if (e->status != RN_OK || !cover(d, x)) return DFA_DEAD;
     if (d->state_of[x] || (x == EXPR_NEVER && d->n_states)) return d->state_of[x];
-    if (x != EXPR_NEVER && !dfa_is_alive(d, x)) return DFA_DEAD;
+    if (x != EXPR_NEVER && !is_alive(d, x)) return DFA_DEAD;
     if (d->n_states == d->max_states) {
         const uint32_t n = d->max_states ? d->max_states * 2 : 64;
         struct dfa_state *const states = mem_realloc(d->states, n * sizeof *states);

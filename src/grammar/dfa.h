@@ -19,7 +19,8 @@ struct dfa_state {
 struct dfa_visit {
     expr_id expr;
     uint32_t parent, next_class;
-    uint32_t stack; // the search's stack, by its own index
+    uint32_t length, total; // bytes up to it; and of a match through it, at least
+    uint32_t heap;          // the heap of visits by total, by its own index
 };
 
 struct dfa {

@@ -61,6 +61,32 @@ static bool is_multiple(const struct expr *x) {
 
 static uint16_t deeper(uint32_t a, uint32_t b) { return (uint16_t)((a > b ? a : b) + 1); }
 
+static uint32_t least_sum(uint64_t a, uint64_t b) {
+    return a + b < UINT32_MAX / 2 ? (uint32_t)(a + b) : UINT32_MAX / 2;
+}
+
+// Fewest bytes of a text of a node, or fewer.
+static uint32_t shortest_of(const struct exprs *e, const struct expr *x) {
+    uint32_t least = x->kind == EXPR_KIND_OR ? UINT32_MAX / 2 : 0;
+    switch ((enum expr_kind)x->kind) {
+    case EXPR_KIND_BYTES: return 1;
+    case EXPR_KIND_CAT: return least_sum(e->nodes[x->a].shortest, e->nodes[x->b].shortest);
+    case EXPR_KIND_REPEAT: return least_sum((uint64_t)e->nodes[x->a].shortest * x->min, 0);
+    case EXPR_KIND_OR:
+    case EXPR_KIND_AND:
+        for (uint32_t i = 0; i < x->b; i++) {
+            const uint32_t kid = e->nodes[e->kids[x->a + i]].shortest;
+            if (x->kind == EXPR_KIND_OR ? kid < least : kid > least) least = kid;
+        }
+        return least;
+    case EXPR_KIND_NEVER:
+    case EXPR_KIND_EMPTY:
+    case EXPR_KIND_NOT:
+    case EXPR_KIND_MULTIPLE: break;
+    }
+    return 0;
+}
+
 // Fills what follows from the parts of a node.
 static void describe(struct exprs *e, struct expr *x) {
     const bool has_parts = x->kind == EXPR_KIND_CAT || x->kind == EXPR_KIND_NOT || x->kind == EXPR_KIND_REPEAT;
@@ -121,6 +147,7 @@ static expr_id add(struct exprs *e, struct expr x) {
         at = slot_of(e, &x);
     }
     describe(e, &x);
+    x.shortest = shortest_of(e, &x);
     if (x.depth > MAX_DEPTH) return e->status = RN_E_LIMIT, EXPR_NEVER;
     e->nodes[e->n_nodes] = x;
     *at = ++e->n_nodes;
@@ -244,6 +271,7 @@ static expr_id join(struct exprs *e, uint8_t kind, const expr_id *kids, size_t n
         e->kids[e->n_kids++] = x;
         qsort(e->kids + begin, e->n_kids - begin, sizeof *e->kids, by_id);
     }
+    if (is_or) e->n_kids = begin + expr_drop_included(e, e->kids + begin, e->n_kids - begin);
     const uint32_t count = e->n_kids - begin, n_nodes = e->n_nodes;
     if (count <= 1) {
         const expr_id x = count ? e->kids[begin] : neutral;
@@ -287,7 +315,9 @@ expr_id expr_and(struct exprs *e, const expr_id *kids, size_t n) {
         n = join_units(e, few, n), kids = few;
     }
     const expr_id x = join(e, EXPR_KIND_AND, kids, n);
-    return x != EXPR_EMPTY && !expr_nullable(e, x) && byte_set_empty(&e->nodes[x].first) ? EXPR_NEVER : x;
+    const struct expr *const made = &e->nodes[x];
+    if (made->kind != EXPR_KIND_AND || made->is_nullable) return x;
+    return byte_set_empty(&made->first) || expr_excludes(e, e->kids + made->a, made->b) ? EXPR_NEVER : x;
 }
 
 expr_id expr_or2(struct exprs *e, expr_id a, expr_id b) { return expr_or(e, (expr_id[]){a, b}, 2); }

@@ -46,6 +46,7 @@ struct expr {
     uint32_t a, b;
     // REPEAT. MULTIPLE: min digits may follow the point; max 1: it was read.
     uint32_t min, max;
+    uint32_t shortest;     // no text of it has fewer bytes, as far as is easily told
     struct byte_set first; // no text of the expression begins with any other byte
 };
 
@@ -104,6 +105,11 @@ expr_id expr_multiple(struct exprs *e, uint32_t of, uint32_t n_digits);
 // matches something, where x's does. So "at most 5,000 characters" is the same as "at most 4,999".
 expr_id expr_within(struct exprs *e, expr_id x, uint32_t n_bytes);
 expr_id expr_derive(struct exprs *e, expr_id a, uint8_t b);
+// Drops alternatives that match no text but those that another one of them matches too, as far as
+// their repetitions tell; returns how many are left.
+uint32_t expr_drop_included(const struct exprs *e, expr_id *kids, uint32_t n);
+// Does one of them exclude all that another one matches?
+bool expr_excludes(const struct exprs *e, const expr_id *kids, uint32_t n);
 static inline bool expr_nullable(const struct exprs *e, expr_id a) { return e->nodes[a].is_nullable; }
 static inline bool expr_starts(const struct exprs *e, expr_id a, uint8_t b) {
     return byte_set_has(&e->nodes[a].first, b);

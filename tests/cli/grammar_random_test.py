@@ -49,7 +49,7 @@ class Maker:
             'minLength': lambda: r.randrange(3), 'maxLength': lambda: r.randrange(4), 'pattern': lambda: r.choice(PATTERNS),
             'minimum': lambda: r.choice(NUMBERS), 'maximum': lambda: r.choice(NUMBERS), 'exclusiveMinimum': lambda: r.choice(NUMBERS),
             'exclusiveMaximum': lambda: r.choice(NUMBERS), 'multipleOf': lambda: r.choice([1, 2, 3, .5, 1.5]),
-            'required': self.some, 'minProperties': lambda: r.randrange(3), 'maxProperties': lambda: r.randrange(4),
+            'required': self.some, 'minProperties': lambda: r.choice((0, 1, 1, 2)), 'maxProperties': lambda: r.randrange(4),
             'minItems': lambda: r.randrange(3), 'maxItems': lambda: r.randrange(4),
             'dependentRequired': lambda: {r.choice(NAMES): self.some()},
         }
@@ -134,7 +134,7 @@ def random_schemas_judge_documents_as_jsonschema_does():
                 results, at = g['results'][at:at + n], at + n
                 check(any(results) if is_valid else not any(results), line['id'], schema, text, 'valid' if is_valid else 'invalid', results)
                 n_valid, n_invalid = n_valid + is_valid, n_invalid + (not is_valid)
-    check(n_refused <= .1 * N_SCHEMAS and n_valid > N_SCHEMAS and n_invalid > N_SCHEMAS, n_refused, n_valid, n_invalid)
+    check(n_refused <= .12 * N_SCHEMAS and n_valid > N_SCHEMAS and n_invalid > N_SCHEMAS, n_refused, n_valid, n_invalid)
 
 
 if __name__ == '__main__':

@@ -594,7 +594,7 @@ static void long_chain(struct text_buffer *b) {
 static void many_patterns(struct text_buffer *b) { // an intersection with 2^20 states
     append(b, "{\"type\":\"string\",\"allOf\":[true");
     for (int i = 0; i < 24; i++) append(b, ",{\"pattern\":\"a.{%d}b.{%d}$\"}", i, 24 + i);
-    append(b, ",{\"not\":{\"pattern\":\"a.{7}b.{31}$\"}}]}");
+    append(b, ",{\"not\":{\"pattern\":\"a.{7}b.{32}$\"}}]}");
 }
 
 static void nested_repeats(struct text_buffer *b) {
@@ -711,6 +711,26 @@ TEST(hostile_schemas_are_compiled_or_refused_by_name_with_little_work) {
         if (st == RN_OK) automata_free(&m);
         free(text.s);
     }
+}
+
+// Alternatives for every way to divide the text would be as many as pairs of a label and its length.
+TEST(names_of_many_labels_beside_lookaheads_take_little_work) {
+    static const char schema[] =
+        "{\"type\":\"string\",\"pattern\":\"^(?!.*://)(?=.{1,255}$)((.{1,63}\\\\.){1,127}(?![0-9]*$)[a-z0-9-]+\\\\.?)$\"}";
+    struct automata m;
+    rn_error err = {0};
+    char text[300] = "\"";
+    if (!CHECK_OK(open_schema(&m, schema, strlen(schema), JSON_SPACE_DUMPS, &err), &err)) return;
+    CHECK(accepts(&m, "\"www.example.com\"") && accepts(&m, "\"a..b\"") && accepts(&m, "\"1.a.\""));
+    CHECK(!accepts(&m, "\"example\"") && !accepts(&m, "\"a.1\"") && !accepts(&m, "\"x://a.b\""));
+    for (int i = 0; i < 120; i++) strcat(text, i % 7 == 0 ? "..." : "a");
+    CHECK(!accepts(&m, text));
+    CHECK(accepts(&m, strcat(text, ".b\"")));
+    memset(text + 1, '.', 250);
+    CHECK(accepts(&m, strcpy(text + 251, "a\"") - 251));
+    CHECK_INT(m.exprs.status, RN_OK);
+    CHECK(m.exprs.n_nodes < 30000);
+    automata_free(&m);
 }
 
 // ---- memory ----
