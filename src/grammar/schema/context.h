@@ -43,6 +43,13 @@ enum value_type {
     TYPE_ALL = 127
 };
 
+// How numbers may be written, by conditions on them; what is written for several is all of these.
+enum number_digits {
+    DIGITS_ANY,
+    DIGITS_PLAIN = 1, // without an exponent, for which the condition is not exact
+    DIGITS_SHORT = 3, // and few enough before the point that a double holds them all
+};
+
 typedef uint32_t lit_id;
 #define NO_LIT UINT32_MAX
 
@@ -107,7 +114,7 @@ enum layer_kind {
 struct form { // by value: lists are shared
     unsigned types;
     expr_id string, number; // the contents of strings, the texts of numbers; EXPR_ANY: no condition
-    bool is_plain;          // the condition on numbers is not exact for numbers with an exponent
+    uint8_t digits;         // enum number_digits: how numbers are written for the condition on them
     uint64_t min_items, max_items, min_members, max_members;
     const struct list *arrays;    // node: a layer of items; number: enum layer_kind
     const struct list *items;     // number: an index, lit
@@ -143,7 +150,8 @@ struct work { // what is left of literals: all of `todo`, and one way of each ch
 };
 
 struct meaning {
-    bool is_known, is_plain, has_string, has_number;
+    bool is_known, has_string, has_number;
+    uint8_t digits;
     // types of which it accepts values at most; types of which it accepts every value
     unsigned may, must;
     lit_id alias; // it means just what this literal means; NO_LIT: it does not

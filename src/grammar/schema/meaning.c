@@ -302,12 +302,12 @@ const struct meaning *schema_meaning(struct context *c, lit_id id) {
     if (f->number == EXPR_NEVER) f->types &= ~(unsigned)TYPE_NUMBER;
     if (f->min_items > f->max_items) f->types &= ~(unsigned)TYPE_ARRAY;
     if (f->min_members > f->max_members) f->types &= ~(unsigned)TYPE_OBJECT;
-    k->may = f->types, k->must = free_types(f), k->is_plain = f->is_plain;
+    k->may = f->types, k->must = free_types(f), k->digits = f->digits;
     const bool is_alias = k->must == TYPE_ALL && !k->rest.choices && k->rest.todo && !k->rest.todo->next;
     k->alias = is_alias ? k->rest.todo->lit : NO_LIT;
     for (const struct list *l = k->rest.todo; l && schema_ok(c); l = l->next) {
         const struct meaning *const part = schema_meaning(c, l->lit);
-        if (part) k->may &= part->may, k->must &= part->must, k->is_plain |= part->is_plain;
+        if (part) k->may &= part->may, k->must &= part->must, k->digits |= part->digits;
     }
     for (const struct choice *choice = k->rest.choices; choice && schema_ok(c); choice = choice->next) {
         unsigned may = 0, must = 0;
@@ -315,7 +315,7 @@ const struct meaning *schema_meaning(struct context *c, lit_id id) {
             unsigned way_may = TYPE_ALL, way_must = TYPE_ALL;
             for (const struct list *l = choice->ways[i]; l && schema_ok(c); l = l->next) {
                 const struct meaning *const part = schema_meaning(c, l->lit);
-                if (part) way_may &= part->may, way_must &= part->must, k->is_plain |= part->is_plain;
+                if (part) way_may &= part->may, way_must &= part->must, k->digits |= part->digits;
             }
             may |= way_may, must |= way_must;
         }

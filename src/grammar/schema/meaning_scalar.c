@@ -81,9 +81,9 @@ static expr_id lengths(struct context *c, uint32_t min, uint32_t max, bool negat
     return max == EXPR_NO_MAX ? less : expr_or2(c->e, less, expr_repeat(c->e, c->any_char, max + 1, EXPR_NO_MAX));
 }
 
-// negated: the opposite. *is_plain: the condition is exact only for numbers without an exponent.
+// negated: the opposite. *written: how numbers are written for it, added to.
 static expr_id number_expr(struct context *c, const struct json_node *schema, const struct json_node *k,
-                           enum scalar_word word, bool negated, bool *is_plain) {
+                           enum scalar_word word, bool negated, uint8_t *written) {
     struct decimal d;
     bool is_exclusive = word == EXCLUSIVE_MINIMUM || word == EXCLUSIVE_MAXIMUM;
     if (is_exclusive && (k->kind == JSON_TRUE || k->kind == JSON_FALSE))
@@ -93,7 +93,7 @@ static expr_id number_expr(struct context *c, const struct json_node *schema, co
         schema_stop(c, RN_E_UNSUPPORTED, k, "a number of more than %d digits", DECIMAL_MAX_DIGITS);
         return EXPR_NEVER;
     }
-    *is_plain |= word == MULTIPLE_OF || !d.is_zero;
+    *written |= word == MULTIPLE_OF ? DIGITS_SHORT : d.is_zero ? DIGITS_ANY : DIGITS_PLAIN;
     if (word == MULTIPLE_OF) {
         const expr_id x = numerals_multiple(c->e, &d);
         if (x == EXPR_NEVER && schema_ok(c))
@@ -128,7 +128,7 @@ void mean_scalar(struct making *m) {
                                                         : (expr_id)EXPR_NEVER;
             if (negated) one = expr_not(c->e, one);
         } else {
-            one = number_expr(c, m->x->node, k, word, negated, &f->is_plain);
+            one = number_expr(c, m->x->node, k, word, negated, &f->digits);
         }
         all[n++] = one;
     }
@@ -174,7 +174,7 @@ void mean_type(struct making *m) {
     if (!only_whole) return;
     const expr_id whole = numerals_whole(c->e, !c->whole_has_no_point);
     m->f->number = m->x->negated ? expr_not(c->e, whole) : whole;
-    m->f->is_plain = true;
+    m->f->digits = DIGITS_PLAIN;
 }
 
 // ---- values ----
@@ -236,7 +236,7 @@ void mean_value(struct making *m, const struct json_node *v) {
             type == TYPE_STRING ? chars_text(c->e, v->text, v->n_text, CODING_JSON) : number_text(c, v);
         if (!negated) f->types = type;
         *(type == TYPE_STRING ? &f->string : &f->number) = negated ? expr_not(c->e, text) : text;
-        f->is_plain = type == TYPE_NUMBER;
+        f->digits = type == TYPE_NUMBER ? DIGITS_PLAIN : DIGITS_ANY;
     } else if (negated) {
         type == TYPE_ARRAY ? mean_other_array(m, v) : mean_other_object(m, v);
     } else if (type == TYPE_ARRAY) {
@@ -273,7 +273,7 @@ void mean_scalars(struct making *m, const struct json_node *list) {
     }
     const expr_id string = chars_texts(c->e, strings, n_strings, CODING_JSON),
                   number = expr_or(c->e, numbers, n_numbers);
-    f->is_plain = n_numbers > 0;
+    f->digits = n_numbers > 0 ? DIGITS_PLAIN : DIGITS_ANY;
     if (!m->x->negated) {
         f->types = types;
         if (types & TYPE_STRING) f->string = string;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 // Numbers have so many digits at most, so that a weak model does not write zeros without end.
-enum { MAX_MULTIPLE = 1000000, MAX_WHOLE = DECIMAL_MAX_DIGITS, MAX_PART = 40, MAX_ZEROS = 3 };
+enum { MAX_MULTIPLE = 1000000, MAX_WHOLE = DECIMAL_MAX_DIGITS, MAX_SHORT = 15, MAX_PART = 40, MAX_ZEROS = 3 };
 
 bool decimal_read(struct decimal *d, const char *text, size_t n) {
     char digits[DECIMAL_MAX_DIGITS * 2];
@@ -61,9 +61,10 @@ static expr_id any_part(struct exprs *e) {
 static expr_id zero_part(struct exprs *e) {
     return expr_optional(e, expr_cat(e, point(e), expr_repeat(e, expr_byte(e, '0'), 1, MAX_ZEROS)));
 }
-static expr_id any_whole(struct exprs *e) {
-    return expr_or2(e, expr_byte(e, '0'), expr_cat(e, digits(e, '1', '9'), any_digits(e, 0, MAX_WHOLE - 1)));
+static expr_id whole_of(struct exprs *e, uint32_t most) {
+    return expr_or2(e, expr_byte(e, '0'), expr_cat(e, digits(e, '1', '9'), any_digits(e, 0, most - 1)));
 }
+static expr_id any_whole(struct exprs *e) { return whole_of(e, MAX_WHOLE); }
 static expr_id unsigned_any(struct exprs *e) { return expr_cat(e, any_whole(e), any_part(e)); }
 
 static expr_id exponent(struct exprs *e, expr_id value) {
@@ -87,7 +88,10 @@ static expr_id unsigned_scaled(struct exprs *e) { return expr_or2(e, scaled(e, u
 
 expr_id numerals_any(struct exprs *e) { return expr_cat(e, expr_optional(e, expr_byte(e, '-')), unsigned_scaled(e)); }
 
-expr_id numerals_plain(struct exprs *e) { return expr_cat(e, expr_optional(e, expr_byte(e, '-')), unsigned_any(e)); }
+expr_id numerals_plain(struct exprs *e, bool is_short) {
+    const expr_id whole = is_short ? whole_of(e, MAX_SHORT) : any_whole(e);
+    return cat3(e, expr_optional(e, expr_byte(e, '-')), whole, any_part(e));
+}
 
 expr_id numerals_whole(struct exprs *e, bool with_zeros) {
     const expr_id part = with_zeros ? zero_part(e) : (expr_id)EXPR_EMPTY;

@@ -180,12 +180,12 @@ sym_id schema_value(struct context *c, lit_id *lits, uint32_t n) {
 
 static expr_id numbers_of(struct context *c, const struct lit_set *s) {
     const expr_id x = schema_all_numbers(c, s->lits, s->n);
-    bool is_plain = false;
+    unsigned digits = DIGITS_ANY;
     if (x == EXPR_NEVER) return x;
-    for (uint32_t i = 0; i < s->n && schema_ok(c); i++) is_plain |= schema_meaning(c, s->lits[i])->is_plain;
+    for (uint32_t i = 0; i < s->n && schema_ok(c); i++) digits |= schema_meaning(c, s->lits[i])->digits;
     if (x == EXPR_ANY) return numerals_any(c->e);
     if (c->e->nodes[x].is_exact) return x; // not negated
-    return expr_and2(c->e, is_plain ? numerals_plain(c->e) : numerals_any(c->e), x);
+    return expr_and2(c->e, digits ? numerals_plain(c->e, digits == DIGITS_SHORT) : numerals_any(c->e), x);
 }
 
 static expr_id strings_of(struct context *c, const struct lit_set *s) {
