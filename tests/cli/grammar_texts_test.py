@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""tests/cli/grammar_texts_test.py - texts that a model writes under a schema parse and validate: with Python's jsonschema and JavaScript's ajv.
+
+100 random schemas, and every 60th of MaskBench's; 1,000 and all 1,200 of them with RUNNEL_TEST_FULL=1. Each is written at temperature 1 and 5. A
+bias towards quotes and brackets keeps them within the model's context.
+"""
+import json
+import os
+import random
+import shutil
+import subprocess
+
+from harness import ROOT, Skip, check, environment, main, runnel, test
+from random_schemas import Maker
+
+FULL = bool(os.environ.get('RUNNEL_TEST_FULL'))
+SHARED = os.environ.get('RUNNEL_SHARED') or str(ROOT / '../shared')
+NODE = os.environ.get('RUNNEL_TEST_NODE') or str(ROOT / 'build/clients')
+SPACES = ('dumps', 'compact', 'free')
+# Tokens of the default model's vocabulary, and logits: what ends strings, objects and arrays, and commas.
+ENDS = {'37': 3, '96': 6, '128': 6, '4062': 3, '4061': -2, '3893': -2}
+AJV = ROOT / 'tests/cli/ajv_verdicts.mjs'
+# Formats of which ajv and jsonschema know just what the standards say.
+FORMATS = ['date', 'date-time', 'uuid', 'ipv4', 'ipv6']
+
+
+class Texts(Maker):
+    """Schemas whose texts come to an end by themselves more often."""
+
+    def schema(self, depth):
+        r = self.r
+        kind = r.random()
+        if kind < .1:
+            return {'type': 'string', 'format': r.choice(FORMATS)}
+        if kind < .2:
+            return {'type': 'string', 'pattern': r.choice(['^[a-f]{2,5}$', '^(yes|no)!?$', '^\\d{3}-\\d{4}$', '^[^"\\\\]{0,6}$']), 'maxLength': 9}
+        if kind < .3:
+            return {'type': 'integer', 'minimum': r.randint(-50, 0), 'maximum': r.randint(1, 500)}
+        return super().schema(depth)
+
+
+def unique(pairs):
+    """An object of a text. A name that is not declared may stand twice: the last value counts."""
+    return dict(pairs)
+
+
+def answers(schemas, wanted, pull):
+    """Answers of the model for pairs (schema's number, temperature), with a bias of so many logits towards ends."""
+    requests = [{'id': n, 'prompt': 'Once', 'n': 500, 'seed': i + pull, 'temp': t, 'json_schema': schemas[i], 'json_space': SPACES[i % 3],
+                 'logit_bias': {k: max(-100, min(v * pull * t, 100)) for k, v in ENDS.items()}} for n, (i, t) in enumerate(wanted)]
+    done = runnel('batch', stdin=''.join(json.dumps(x) + '\n' for x in requests).encode(), env=environment())
+    check(len(done.lines) == len(requests), len(done.lines), done.err[-300:])
+    return [(wanted[a['id']], a) for a in done.lines]
+
+
+def write(schemas):
+    """[(schema, text)] of the answers that are whole, and [error]. What the model's context has ended is written again, with more bias."""
+    whole, errors, wanted = [], [], [(i, t) for i in range(len(schemas)) for t in (1, 5)]
+    for pull in (1, 2, 6):
+        cut = []
+        for (i, t), a in answers(schemas, wanted, pull) if wanted else ():
+            if 'error' in a:
+                errors.append(str(a['error']))
+            elif a['finish_reason'] == 'stop':
+                whole.append((schemas[i], a['text']))
+            else:
+                check(a['finish_reason'] == 'length', a['finish_reason'], a.get('finish_detail'), schemas[i])
+                cut.append((i, t))
+        wanted = cut
+    return whole, errors, len(wanted)
+
+
+def by_jsonschema(schema, value):
+    """None: valid, or it is not known; else why it is not."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import validator_for
+    judge = validator_for(schema, default=Draft202012Validator)
+    try:
+        error = next(judge(schema, format_checker=judge.FORMAT_CHECKER).iter_errors(value), None)
+    except Exception:       # references to other documents, expressions that Python's re does not read
+        return None
+    # Python's $ also matches before the last line's end.
+    return None if error is None or ('\n' in str(error.instance) and error.validator in ('pattern', 'not', 'oneOf')) else f'{error.message} at {list(error.schema_path)}'
+
+
+def ref_hides(schema):
+    """Up to draft 7 $ref hides what stands beside it, which ajv looks at."""
+    return isinstance(schema, dict) and any(f'draft-0{n}' in str(schema.get('$schema')) for n in range(3, 8)) and '$ref' in schema and len(schema) > 1
+
+
+def by_ajv(pairs):
+    done = subprocess.run(['node', AJV], input=''.join(json.dumps({'schema': s, 'text': t}) + '\n' for s, t in pairs).encode(), capture_output=True,
+                          env=os.environ | {'RUNNEL_TEST_NODE': NODE})
+    if done.returncode == 77:
+        raise Skip('the JavaScript package ajv is not here (./dev setup --clients)')
+    check(done.returncode == 0, done.stderr[-500:])
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def need():
+    try:
+        import jsonschema  # noqa: F401
+    except ImportError:
+        raise Skip('Python package jsonschema is not installed')
+    if not shutil.which('node'):
+        raise Skip('node is not here')
+    by_ajv([])
+
+
+def check_texts(schemas, known_errors, least_whole, differ=()):
+    need()
+    whole, errors, n_cut = write(schemas)
+    for error in errors:
+        check(any(k in error for k in known_errors), error)
+    judged = 0
+    for (schema, text), js in zip(whole, by_ajv(whole)):
+        why = by_jsonschema(schema, json.loads(text, object_pairs_hook=unique))
+        if why or js['is_valid'] is False:
+            check(not why and (any(d in str(js['why']) for d in differ) or ref_hides(schema)), text[:300], 'jsonschema:', why, 'ajv:', js['why'], json.dumps(schema)[:600])
+        judged += js['is_valid'] is True
+    print(f'# {len(schemas)} schemas: {len(whole)} texts are whole and {n_cut} are not, {judged} valid by ajv, {len(errors)} answers with an error')
+    check(len(whole) >= least_whole * len(schemas), len(whole))
+
+
+@test
+def texts_under_random_schemas_are_valid():
+    schemas = []
+    for seed in range(1000 if FULL else 100):
+        maker = Texts(random.Random(seed).randrange(1 << 30))
+        schema = {'type': maker.r.choice(['object', 'object', 'array', 'string', 'number'])} if maker.r.random() < .6 else {}
+        schema.update(maker.keyword(3) for _ in range(maker.r.randint(1, 4)))
+        schema['$defs'] = {'p': {'type': ['integer', 'string', 'null']}, 'q': {'type': ['object', 'null'], 'properties': {'a': {'$ref': '#/$defs/q'}}}}
+        schemas.append(schema)
+    check_texts(schemas, ('nothing matches', 'cannot be negated', 'with `contains`', 'beside `contains`', 'more than', 'too many', 'Properties: is only'), 1)
+
+
+@test
+def texts_under_real_schemas_are_valid():
+    path = os.path.join(SHARED, 'vectors/json-schema/maskbench.jsonl')
+    if not os.path.exists(path):
+        raise Skip('no shared material: set RUNNEL_SHARED')
+    with open(path) as lines:
+        schemas = [json.loads(x)['schema'] for x in lines][::1 if FULL else 60]
+    known = ('uniqueItems: is only', 'back references', 'there is no #/definitions', 'too much work', 'Properties: is only', 'cannot be negated')
+    # RFC 3986 allows an empty path behind a scheme.
+    check_texts(schemas, known, 1.5, differ=('must match format "uri"',))
+
+
+if __name__ == '__main__':
+    main()
