@@ -60,6 +60,12 @@ static void top_h(struct sampling_params *p) { p->top_h = 0.4f; }
 static void tail_free(struct sampling_params *p) { p->tfs_z = 0.95f; }
 static void xtc(struct sampling_params *p) { p->xtc_probability = 1; }
 static void dynamic(struct sampling_params *p) { p->dynatemp_range = 0.5f; }
+static void watermark(struct sampling_params *p) {
+    static int64_t keys[30];
+    for (int i = 0; i < 30; i++) keys[i] = 654 + 97 * i;
+    p->watermark = (struct watermark_params){
+        .keys = keys, .n_keys = 30, .ngram_len = 5, .history_size = 1024, .table_size = 65536};
+}
 static void mirostat_1(struct sampling_params *p) { p->mirostat = 1; }
 static void mirostat_2(struct sampling_params *p) { p->mirostat = 2; }
 static void adaptive(struct sampling_params *p) { p->adaptive_target = 0.5f; }
@@ -97,6 +103,7 @@ static const struct {
     {"epsilon", 0.8f, 1, 0, 0, false, 0, false, epsilon},
     {"top-a", 0.8f, 1, 0, 0, false, 0, false, top_a},
     {"top-h", 0.8f, 1, 0, 0, false, 0, false, top_h},
+    {"watermark, 30 keys, top_k 40", 0.8f, 1, 0, 40, false, 0, false, watermark},
     {"mirostat 2", 0.8f, 1, 0, 0, false, 0, false, mirostat_2},
     {"mirostat 1", 0.8f, 1, 0, 0, false, 0, false, mirostat_1},
     {"typical", 0.8f, 1, 0, 0, false, 0, false, typical},
@@ -104,6 +111,7 @@ static const struct {
     {"tail-free", 0.8f, 1, 0, 0, false, 0, false, tail_free},
     {"XTC", 0.8f, 1, 0, 0, false, 0, false, xtc},
     {"dynamic temp", 0.8f, 1, 0, 0, false, 0, false, dynamic},
+    {"watermark, 30 keys", 0.8f, 1, 0, 0, false, 0, false, watermark},
 };
 enum { N_CONFIGS = sizeof configs / sizeof *configs };
 

@@ -17,6 +17,7 @@ _runnel() {
     'embed:convert texts to vectors, or score them with a reranker'
     'tokenize:convert text to token ids'
     'detokenize:convert token ids to text'
+    'watermark:find out whether a text bears a watermark'
     'grammar:check texts against a JSON Schema or another form'
     'template:render a conversation with a chat template'
     'info:describe a model file and how it would run here'
@@ -107,6 +108,7 @@ _runnel() {
       '--negative-prompt=[with --guidance-scale]:TEXT: ' \
       '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
       '--banned-match-case[banned strings are those in this case only]' \
+      '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
       '--seed=[seed of the random numbers]:N: ' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
@@ -205,6 +207,7 @@ _runnel() {
       '--negative-prompt=[with --guidance-scale]:TEXT: ' \
       '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
       '--banned-match-case[banned strings are those in this case only]' \
+      '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
       '--seed=[seed of the random numbers]:N: ' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
@@ -302,6 +305,7 @@ _runnel() {
       '--negative-prompt=[with --guidance-scale]:TEXT: ' \
       '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
       '--banned-match-case[banned strings are those in this case only]' \
+      '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
       '--seed=[seed of the random numbers]:N: ' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
@@ -449,6 +453,7 @@ _runnel() {
       '--negative-prompt=[with --guidance-scale]:TEXT: ' \
       '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
       '--banned-match-case[banned strings are those in this case only]' \
+      '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
       '--seed=[seed of the random numbers]:N: ' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
@@ -536,6 +541,19 @@ _runnel() {
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '--special[show control tokens]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
+  watermark)
+    _arguments -s -S \
+      '--watermark=[the keys, as they were given to runnel run\: {"keys"\: \[..\], "ngram_len"\: 5, ..}]:FILE:_files' \
+      '--ids=[token ids of the text, in place of the text]:LIST: ' \
+      '--p-value=[the verdict is yes if a text without the watermark scores as high with at most this probability, 0..1]:P: ' \
+      '--json[write the result as JSON]' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \
@@ -698,7 +716,7 @@ _runnel() {
     ;;
   help)
     _arguments -s -S \
-      '*:argument:(run infill chat serve batch score embed tokenize detokenize grammar template info bench convert merge quantize imatrix)'
+      '*:argument:(run infill chat serve batch score embed tokenize detokenize watermark grammar template info bench convert merge quantize imatrix)'
     ;;
   version)
     _arguments -s -S \

@@ -5,6 +5,7 @@
 #include <runnel/chat.h>
 #include <runnel/engine.h>
 #include <runnel/grammar.h>
+#include <runnel/watermark.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -103,6 +104,8 @@ typedef struct rn_sampling {
     size_t n_sequence_bias;
     const int32_t *banned_tokens; // at most 1,024
     size_t n_banned_tokens;
+    // The generated text bears it. Not with temp 0, mirostat or adaptive-p: RN_E_ARG. NULL: none.
+    const rn_watermark *watermark;
 } rn_sampling;
 RN_API void rn_sampling_init_sized(rn_sampling *s, size_t struct_size);
 static inline void rn_sampling_init(rn_sampling *s) { rn_sampling_init_sized(s, sizeof *s); }

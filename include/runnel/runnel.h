@@ -20,5 +20,6 @@
 #include <runnel/status.h>
 #include <runnel/stream.h>
 #include <runnel/tools.h>
+#include <runnel/watermark.h>
 
 #endif

@@ -21,6 +21,7 @@ void generation_copy(generation *to, const generation *from) {
     const int32_t *at = to->sequence_tokens;
     *to = *from;
     for (size_t i = 0; i < to->n_sequences; at += to->sequences[i++].n_tokens) to->sequences[i].tokens = at;
+    watermark_form_copy(&to->watermark, &from->watermark);
 }
 
 double generation_field(const generation *g, const char *name) {
@@ -110,6 +111,7 @@ static bool apply_sampling(const generation *g, rn_sampling *s, rn_error *err) {
     s->n_banned_tokens = g->n_ban_ids;
     s->sequence_bias = g->sequences;
     s->n_sequence_bias = g->n_sequences;
+    if (g->watermark.is_given) s->watermark = &g->watermark.w;
     if (g->has_breakers) s->dry_sequence_breakers = g->breakers, s->n_dry_sequence_breakers = g->n_breakers;
     return true;
 }

@@ -8,6 +8,7 @@
 #include "app/grammar_form.h"
 #include "app/json_read.h"
 #include "app/options.h"
+#include "app/watermark_form.h"
 #include <runnel/runnel.h>
 
 // The limits of rn_request.
@@ -49,6 +50,7 @@ typedef struct generation {
     int32_t sequence_tokens[GENERATION_SEQUENCE_TOKENS];
     bool has_breakers; // else DRY's are the library's
     const char *breakers[GENERATION_BREAKERS];
+    watermark_form watermark;
     bool ignore_eos, special, echo, parse_special;
     int32_t logprobs, sampled_logprobs, stream_interval; // -1: none; 1
     grammar_form form; // of the answer; generation_apply() leaves the grammar to whoever compiles it
@@ -82,7 +84,7 @@ void generation_chat(const generation *g, rn_request *req, rn_chat *chat, const 
 // Option tables. The rows for sampling are made from rn_sampling_field() and rn_preset_name(): ranges, defaults
 // and names are the library's.
 typedef struct generation_rows {
-    option sampling[GENERATION_FIELDS + 8];
+    option sampling[GENERATION_FIELDS + 16];
     size_t n_sampling;
     char names[GENERATION_FIELDS][32];
     char helps[GENERATION_FIELDS][176];

@@ -214,6 +214,11 @@ static bool each_space(void *target, size_t i, const char *key, const json_item 
     return grammar_form_set_space(&((generation *)target)->form, value, why);
 }
 
+static bool each_watermark(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return watermark_form_set(&((generation *)target)->watermark, value, why);
+}
+
 #define STOP_TEXT_SCHEMA "{'type':'string','minLength':1,'maxLength':256}"
 #define STOP_SCHEMA      "{'anyOf':[" STOP_TEXT_SCHEMA ",{'type':'array','maxItems':16,'items':" STOP_TEXT_SCHEMA "}]}"
 #define BANNED_SCHEMA    "{'anyOf':[" STOP_TEXT_SCHEMA ",{'type':'array','maxItems':512,'items':" STOP_TEXT_SCHEMA "}]}"
@@ -246,6 +251,7 @@ static const member fixed_rows[] = {
     {"banned_match_case", MEMBER_BOOL, .offset = offsetof(generation, banned_match_case)},
     {"guidance_scale", MEMBER_REAL, .offset = offsetof(generation, guidance_scale), .min = 0, .max = 100},
     {"negative_prompt", MEMBER_EACH, .each = each_negative, .schema = "{'type':'string'}"},
+    {"watermark", MEMBER_EACH, .each = each_watermark, .schema = SCHEMA_WATERMARK},
     {"token_healing", MEMBER_BOOL, .offset = offsetof(generation, token_healing)},
     {"json_schema", MEMBER_EACH, .each = each_schema, .schema = SCHEMA_FORM},
     {"json_mode", MEMBER_EACH, .each = each_json_mode, .schema = SCHEMA_BOOL},

@@ -106,6 +106,10 @@ static bool take_bias(void *target, const char *value, char *why) {
     return true;
 }
 
+static bool take_watermark(void *target, const char *value, char *why) {
+    return watermark_form_read(&((generation *)target)->watermark, value, why);
+}
+
 static bool take_seed(void *target, const char *value, char *why) {
     generation *const g = target;
     g->has_seed = true;
@@ -178,6 +182,10 @@ static const option more_sampling_rows[] = {
      .help = "never generate this text, in whatever case; repeatable, up to 512"},
     {0, "banned-match-case", NULL, OPTION_FLAG, offsetof(generation, banned_match_case),
      .help = "banned strings are those in this case only"},
+    {0, "watermark", "FILE", OPTION_EACH, .each = take_watermark,
+     .help =
+         "mark the text by the keys in FILE: {\"keys\": [..], \"ngram_len\": 5, ..}, SynthID-Text as transformers "
+         "configures it; runnel watermark finds it again"},
     {0, "seed", "N", OPTION_EACH, .each = take_seed,
      .help = "seed of the random numbers (default: drawn once and reported)"},
 };

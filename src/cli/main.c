@@ -17,6 +17,7 @@ static const command commands[] = {
     {"embed", "convert texts to vectors, or score them with a reranker", cmd_embed},
     {"tokenize", "convert text to token ids", cmd_tokenize},
     {"detokenize", "convert token ids to text", cmd_detokenize},
+    {"watermark", "find out whether a text bears a watermark", cmd_watermark},
     {"grammar", "check texts against a JSON Schema or another form", cmd_grammar},
     {"template", "render a conversation with a chat template", cmd_template},
     {"info", "describe a model file and how it would run here", cmd_info},

@@ -5,6 +5,11 @@
 #include "sampling/sampler.h"
 #include <runnel/runnel.h>
 
+// A caller's watermark, whose keys stay the caller's; own: its fields in today's layout. RN_E_ARG:
+// struct_size, or a number is out of range.
+rn_status watermark_from_public(const rn_watermark *theirs, rn_watermark *own, struct watermark_params *out,
+                                rn_error *err);
+
 // Everything but the lists (engine/sampler_lists.h) and the sequence of samplers.
 void sampling_from_public(const rn_sampling *s, struct sampling_params *p);
 

@@ -54,6 +54,8 @@ FILLED_BY_CALLER(embed_options, cache_salt, NULL)
 FILLED_BY_CALLER(save_options, with_kv, NULL)
 FILLED_BY_CALLER(grammar_source, json_space, NULL)
 FILLED_BY_CALLER(infill, max_ids, NULL)
+FILLED_BY_CALLER(watermark, skip_first_ngram_calls,
+                 &(const rn_watermark){.ngram_len = 5, .context_history_size = 1024, .sampling_table_size = 65536})
 
 // ---- filled by the library ------------------------------------------------------------------------------------------
 
@@ -69,6 +71,7 @@ FILLED_BY_LIBRARY(step_time, prefill_row_ms);
 FILLED_BY_LIBRARY(embed_shape, n_row);
 FILLED_BY_LIBRARY(limits, read_size_bytes);
 FILLED_BY_LIBRARY(infill_prompt, order);
+FILLED_BY_LIBRARY(watermark_score, p_value);
 FILLED_BY_CALLER(saved, reason, NULL)
 FILLED_BY_CALLER(chunk, untruncated_tokens, &(const rn_chunk){.replace_from = -1})
 

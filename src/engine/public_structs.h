@@ -7,11 +7,11 @@
 
 // Filled by callers.
 extern const struct sized_struct public_model_options, public_engine_options, public_request, public_sampling,
-    public_chat, public_embed_options, public_save_options, public_grammar_source, public_infill;
+    public_chat, public_embed_options, public_save_options, public_grammar_source, public_infill, public_watermark;
 // Filled by the library.
 extern const struct sized_struct public_chunk, public_model_info, public_engine_info, public_adapter_info,
     public_memory, public_engine_stats, public_stream_state, public_step_time, public_embed_shape, public_limits,
-    public_saved, public_infill_prompt;
+    public_saved, public_infill_prompt, public_watermark_score;
 // Arrays, in a request and in a chunk.
 extern const struct sized_array public_parts, public_tokens, public_deltas;
 

@@ -2,6 +2,7 @@
 #include "engine/sampler_lists.h"
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/params.h"
 #include <string.h>
 
 static rn_status no_memory(const char *name, rn_error *err) {
@@ -153,6 +154,8 @@ rn_status sampler_lists_make(struct sampler_lists *l, const rn_model *m, const r
     if (st != RN_OK) return st;
     p->banned = from->banned_tokens, p->n_banned = from->n_banned_tokens;
     st = make_ends(l, m, r, n_vocab, p, err);
+    if (st == RN_OK && from->watermark)
+        st = watermark_from_public(from->watermark, &l->watermark, &p->watermark, err);
     return st == RN_OK ? make_breakers(l, m, from, n_vocab, p, err) : st;
 }
 
@@ -163,6 +166,7 @@ void sampler_lists_free(struct sampler_lists *l, struct sampling_params *p) {
     mem_free(l->breakers);
     for (size_t i = 0; i < DRY_MAX_BREAKERS; i++)
         for (size_t k = 0; k < DRY_MAX_BREAKER_BYTES; k++) mem_free(l->tails[i][k]);
+    p->watermark.keys = NULL, p->watermark.n_keys = 0;
     p->bias = NULL, p->sequences = NULL, p->banned = p->end_tokens = NULL, p->breakers = NULL;
     p->n_bias = p->n_sequences = p->n_banned = p->n_end_tokens = p->n_breakers = 0;
 }

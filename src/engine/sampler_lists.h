@@ -15,6 +15,7 @@ struct sampler_lists {
     int32_t *ends;
     struct dry_breaker *breakers;
     size_t n_breakers, cap_breakers;
+    rn_watermark watermark;
     int32_t *tails[DRY_MAX_BREAKERS][DRY_MAX_BREAKER_BYTES]; // of a breaker's bytes from the k-th on
     size_t n_tails[DRY_MAX_BREAKERS][DRY_MAX_BREAKER_BYTES];
 };

@@ -93,7 +93,7 @@ static bool call_caller(sampler *s, float max) {
 static bool looks_for_repeats(const struct sampling_params *p) { return dry_is_on(p) || ngram_is_on(p); }
 bool sampling_has_history(const struct sampling_params *p) {
     return sampling_has_penalties(p) || caller_is_on(p) || looks_for_repeats(p) || encoder_is_on(p) ||
-           p->n_sequences > 0;
+           p->n_sequences > 0 || p->watermark.n_keys > 0;
 }
 size_t sampling_repeat_window(const struct sampling_params *p, size_t cap) {
     if (!looks_for_repeats(p)) return 0;
@@ -212,6 +212,14 @@ static void cut_mirostat(sampler *s) { stage_cut_mirostat(&s->list, &s->feedback
 static bool adaptive_is_on(const struct sampling_params *p) { return is_drawn(p) && p->adaptive_target >= 0; }
 static void adapt_list(sampler *s) { stage_adaptive(&s->list, &s->feedback, &s->p); }
 
+static bool watermark_is_on(const struct sampling_params *p) { return p->watermark.n_keys > 0; }
+static bool mark_row(sampler *s, float max) {
+    // What the list held is in the row, from which it is filled again.
+    const struct watermark_scratch scratch = {s->list.ids, s->list.logits, s->list.keys_out};
+    stage_watermark(s->row, s->n_vocab, max, &s->watermark, &s->p.watermark, &scratch);
+    return true;
+}
+
 // ---- the table ------------------------------------------------------------------------------------------------------
 
 const struct stage sampling_stages[N_STAGES] = {
@@ -242,6 +250,7 @@ const struct stage sampling_stages[N_STAGES] = {
     [STAGE_DYNAMIC_TEMP] = {"dynamic temperature", dynamic_temp_is_on, .change_list = temper_list_by_entropy},
     [STAGE_MIROSTAT] = {"mirostat", mirostat_is_on, .take = take_mirostat, .change_list = cut_mirostat},
     [STAGE_ADAPTIVE] = {"adaptive-p", adaptive_is_on, .change_list = adapt_list},
+    [STAGE_WATERMARK] = {"the watermark", watermark_is_on, .edit_row = mark_row, .reads_row = true},
 };
 
 // ---- the chain ------------------------------------------------------------------------------------------------------

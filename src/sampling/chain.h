@@ -34,6 +34,7 @@ enum stage_id {
     STAGE_DYNAMIC_TEMP,
     STAGE_MIROSTAT,
     STAGE_ADAPTIVE,
+    STAGE_WATERMARK,
     N_STAGES
 };
 
@@ -65,7 +66,8 @@ struct sampler {
     int32_t *lengths, *by_token;
     size_t n_own_lengths, n_own_by_token;
     struct feedback feedback;
-    struct candidates list; // all zero when greedy
+    struct watermark watermark; // all zero if there is none
+    struct candidates list;     // all zero when greedy
     struct head head;
 };
 

@@ -6,7 +6,7 @@
 // What comes before the stages that a sequence names, but for penalties and DRY at its beginning; and behind them.
 static const enum stage_id first_stages[] = {STAGE_MASK, STAGE_BIAS, STAGE_ENCODER_PENALTY},
                            fixed_stages[] = {STAGE_NGRAM, STAGE_MIN_TOKENS, STAGE_DECAY, STAGE_CALLER},
-                           last_stages[] = {STAGE_MIROSTAT, STAGE_ADAPTIVE};
+                           last_stages[] = {STAGE_MIROSTAT, STAGE_ADAPTIVE, STAGE_WATERMARK};
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 const struct sampling_named_order sampling_orders[SAMPLING_N_ORDERS] = {

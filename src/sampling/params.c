@@ -1,6 +1,7 @@
 // sampling/params.c - the table of sampling parameters (names, ranges, defaults) and their validation.
 #include "sampling/sampler.h"
 #include "sampling/token_lists.h"
+#include <float.h>
 
 #define FIELD(member) #member, offsetof(struct sampling_params, member)
 
@@ -84,6 +85,14 @@ static rn_status check_field(const struct sampling_field *f, const struct sampli
     return fail(err, RN_E_ARG, "%s: %.*g is outside %.7g..%.7g", f->name, is_float ? 7 : 10, v, f->min, f->max);
 }
 
+static rn_status check_watermark(const struct sampling_params *p, rn_error *err) {
+    if (p->mirostat != 0 || p->adaptive_target >= 0)
+        return fail(err, RN_E_ARG, "watermark: excludes mirostat and adaptive_target");
+    if (p->temp < FLT_MIN)
+        return fail(err, RN_E_ARG, "watermark: needs a temp above 0: what is not drawn bears none");
+    return watermark_check(&p->watermark, err);
+}
+
 rn_status sampling_validate(const struct sampling_params *p, int32_t n_vocab, rn_error *err) {
     for (size_t i = 0; i < sampling_n_fields; i++) {
         const rn_status st = check_field(&sampling_fields[i], p, err);
@@ -92,5 +101,7 @@ rn_status sampling_validate(const struct sampling_params *p, int32_t n_vocab, rn
     if ((unsigned)p->order >= SAMPLING_N_ORDERS)
         return fail(err, RN_E_ARG, "sampler_order: %d is outside 0..%d", (int)p->order, SAMPLING_N_ORDERS - 1);
     if (p->mirostat != 0 && p->adaptive_target >= 0) return fail(err, RN_E_ARG, "adaptive_target: excludes mirostat");
+    const rn_status st = p->watermark.n_keys ? check_watermark(p, err) : RN_OK;
+    if (st) return st;
     return token_lists_check(p, n_vocab, err);
 }

@@ -62,6 +62,8 @@ static rn_status take_memory(sampler *s, rn_error *err) {
     if (has_row && !(s->row = mem_alloc((size_t)s->n_vocab * sizeof *s->row))) return no_memory(s, err);
     rn_status st = take_history(s, err);
     if (st == RN_OK && feedback_is_on(p)) st = feedback_init(&s->feedback, p, most_tokens(s->n_ctx), err);
+    if (st == RN_OK && p->watermark.n_keys)
+        st = watermark_init(&s->watermark, &p->watermark, most_tokens(s->n_ctx), err);
     if (st == RN_OK && p->temp > 0) st = take_list_memory(s, err);
     return st ? st : take_scratch(s, err);
 }
@@ -93,6 +95,7 @@ rn_status sampler_fork(const sampler *s, sampler **out, rn_error *err) {
     if (st) return st;
     token_history_copy(&(*out)->history, &s->history);
     feedback_copy(&(*out)->feedback, &s->feedback);
+    watermark_copy(&(*out)->watermark, &s->watermark);
     (*out)->n_accepted = s->n_accepted;
     return RN_OK;
 }
@@ -102,13 +105,15 @@ size_t sampler_bytes(const sampler *s) {
     return sizeof *s + token_lists_bytes(&s->p) + (s->row ? n * sizeof *s->row : 0) +
            token_history_bytes(&s->history) + s->n_own_lengths * sizeof *s->lengths +
            s->n_own_by_token * sizeof *s->by_token + (s->feedback.after ? feedback_bytes(s->feedback.cap) : 0) +
+           (s->watermark.table ? watermark_bytes(s->watermark.cap) + watermark_table_bytes(&s->p.watermark) : 0) +
            candidates_bytes(&s->list);
 }
 
 size_t sampler_most_bytes(int32_t n_vocab, int32_t n_ctx) {
     const size_t cap = most_tokens(n_ctx);
     return sizeof(sampler) + (size_t)n_vocab * sizeof(float) + token_history_most_bytes(cap, n_vocab) +
-           (cap > (size_t)n_vocab ? cap * sizeof(int32_t) : 0) + feedback_bytes(cap) + candidates_most_bytes(n_vocab);
+           (cap > (size_t)n_vocab ? cap * sizeof(int32_t) : 0) + watermark_bytes(cap) +
+           candidates_most_bytes(n_vocab);
 }
 
 void sampler_destroy(sampler *s) {
@@ -119,6 +124,7 @@ void sampler_destroy(sampler *s) {
     mem_free(s->row);
     token_history_free(&s->history);
     feedback_free(&s->feedback);
+    watermark_free(&s->watermark);
     candidates_free(&s->list);
     mem_free(s);
 }
@@ -131,12 +137,14 @@ void sampler_accept(sampler *s, int32_t token) {
     token_history_accept(&s->history, token);
     feedback_accept(&s->feedback, &s->p, token);
     s->n_accepted++;
+    watermark_accept(&s->watermark, &s->p.watermark, s->history.tokens + s->history.n_prompt, s->n_accepted);
 }
 
 void sampler_rewind(sampler *s, size_t n) {
     assert(n <= s->n_accepted);
     token_history_rewind(&s->history, n);
     feedback_rewind(&s->feedback, n);
+    watermark_rewind(&s->watermark, n);
     s->n_accepted -= n;
 }
 

@@ -23,6 +23,7 @@
 // - XTC draws one number for each position (PHILOX_XTC). mirostat and adaptive-p go by what was
 //   drawn before: accepting the token of the last draw changes their state, accepting another one
 //   does not. Rewinding gives the state back that there was.
+// - A watermark (sampling/watermark.h) comes last, over what is left.
 //
 // A mask comes before all stages: the distribution is that of the chain on a row in which every
 // token that the mask forbids has the logit -inf. What the caller's stage writes for a forbidden
@@ -40,8 +41,8 @@
 //   other cuts behind it or min_keep > 1,   allowed: it keeps the same ones of the masked row.
 //   no temperature before                   Else mask first.
 //   first cut any other, or one of these    Mask first: what they keep, or how it is rounded,
-//   after a temperature; caller's stage     depends on forbidden tokens; the caller's stage may run
-//                                           only once.
+//   after a temperature; caller's stage;    depends on forbidden tokens; the caller's stage may run
+//   a watermark without a cut before it     only once.
 //
 // Ownership: sampler_create() copies the parameters; sampler_destroy(). All memory is taken at
 // create.
@@ -51,6 +52,7 @@
 
 #include "base/status.h"
 #include "kernels/rowmath.h"
+#include "sampling/watermark.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -152,6 +154,7 @@ struct sampling_params {
     size_t n_end_tokens;
     const struct dry_breaker *breakers; // [n_breakers]
     size_t n_breakers;
+    struct watermark_params watermark; // no keys: off
     uint64_t seed;
     uint32_t choice;
     logits_stage stage; // NULL: none
@@ -173,7 +176,8 @@ void sampling_defaults(struct sampling_params *p);
 // Checks ranges. RN_E_ARG: a parameter is out of range or not finite ("top_p: 1.5 is outside
 // 0..1"), a token of a list is not in the vocabulary, or a bias is neither in -100..100 nor -inf;
 // more than SAMPLING_MAX_BIAS entries of a list, or a sequence of more than SAMPLING_MAX_BIASED
-// tokens; mirostat together with adaptive-p.
+// tokens; two of mirostat, adaptive-p and a watermark, or a watermark at
+// temp 0.
 #define SAMPLING_MAX_BIAS   1024
 #define SAMPLING_MAX_BIASED 64 // tokens of a biased sequence
 #define SAMPLING_MAX_TAIL   20 // tokens of a breaker behind its first
@@ -206,8 +210,9 @@ rn_status sampler_create(const struct sampling_params *p, const struct rowmath *
 rn_status sampler_fork(const sampler *s, sampler **out, rn_error *err);
 void sampler_destroy(sampler *s);       // NULL is fine
 size_t sampler_bytes(const sampler *s); // memory that it owns, which is what a fork allocates
-// The most of any parameters, but for lists of biases, tokens and breakers: one that edits rows,
-// has no top_k, counts all tokens of the context, and has DRY and mirostat or adaptive-p.
+// The most of any parameters, but for lists of biases, tokens, breakers, and a watermark's keys and
+// table: one that edits rows, has no top_k, counts all tokens of the context, and has DRY and a
+// watermark.
 size_t sampler_most_bytes(int32_t n_vocab, int32_t n_ctx);
 // Adds prompt tokens [n], which may come in parts, before the first accepted token.
 void sampler_see_prompt(sampler *s, const int32_t *tokens, size_t n);

@@ -1,4 +1,4 @@
-// sampling/token_lists.c - see token_lists.h. Structs come first in the block, since they want the stricter alignment.
+// sampling/token_lists.c - see token_lists.h. Keys and structs come first in the block, since they want the stricter alignment.
 #include "sampling/token_lists.h"
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ static size_t n_tail_tokens(const struct sampling_params *p) {
 
 size_t token_lists_bytes(const struct sampling_params *p) {
     const size_t n_ids = p->n_banned + p->n_end_tokens + n_sequence_tokens(p) + n_tail_tokens(p);
-    return p->n_sequences * sizeof *p->sequences + p->n_breakers * sizeof *p->breakers + p->n_bias * sizeof *p->bias +
-           n_ids * sizeof(int32_t);
+    return p->watermark.n_keys * sizeof *p->watermark.keys + p->n_sequences * sizeof *p->sequences +
+           p->n_breakers * sizeof *p->breakers + p->n_bias * sizeof *p->bias + n_ids * sizeof(int32_t);
 }
 
 static void *put(char **at, const void *from, size_t n_bytes) {
@@ -35,6 +35,7 @@ static int by_token(const void *a, const void *b) {
 
 void token_lists_copy(struct sampling_params *p, void *block) {
     char *at = block;
+    p->watermark.keys = put(&at, p->watermark.keys, p->watermark.n_keys * sizeof *p->watermark.keys);
     struct sequence_bias *const sequences = put(&at, p->sequences, p->n_sequences * sizeof *sequences);
     struct dry_breaker *const breakers = put(&at, p->breakers, p->n_breakers * sizeof *breakers);
     p->bias = put(&at, p->bias, p->n_bias * sizeof *p->bias);

@@ -3,8 +3,9 @@
 import json
 import subprocess
 
-from harness import TIMEOUT_S, Folder, check, end, equal, interrupt, main, runnel, start, test
+from harness import ROOT, TIMEOUT_S, Folder, check, end, equal, interrupt, main, runnel, start, test
 
+KEYS = ROOT / 'docs/examples/watermark.json'
 PROMPTS = ['Once upon a time', 'Tom and his dog', 'One day, a bird', 'Lily', 'The sun', 'A cat']
 
 
@@ -168,6 +169,7 @@ def members_mean_what_the_options_mean():
         ({'temp': 0, 'banned_tokens': [261, 263], 'min_tokens': 5}, ['--temp', '0', '--ban-token', '261', '--ban-token', '263', '--min-tokens', '5']),
         ({'preset': 'creative', 'seed': 3, 'sampler_order': 'transformers'}, ['--preset', 'creative', '--seed', '3', '--sampler-order', 'transformers']),
         ({'temp': 0, 'sequence_bias': [[[261, 267], 50], [[402], '-inf']]}, ['--temp', '0', '--sequence-bias', '261,267=50', '--sequence-bias', '402=-inf']),
+        ({'temp': 1, 'seed': 3, 'watermark': json.loads(KEYS.read_text())}, ['--temp', '1', '--seed', '3', '--watermark', str(KEYS)]),
         ({'preset': 'creative', 'seed': 3, 'sampler_order': 'exllamav2'}, ['--preset', 'creative', '--seed', '3', '--sampler-order', 'exllamav2']),
         ({'temp': 0, 'logit_bias': {'402': '-inf', '500': 2.5}}, ['--temp', '0', '--logit-bias', '402=-inf', '--logit-bias', '500=2.5']),
         ({'temp': 0, 'echo': True, 'special': True, 'ignore_eos': True}, ['--temp', '0', '--echo', '--special', '--ignore-eos']),

@@ -12,8 +12,10 @@ PROMPT, COMMAND = '    $ ', re.compile(r'^    \$ runnel (.*)\n((?:    (?!\$).*\n
 
 
 def output(line):
-    done = subprocess.run([PROGRAM, *shlex.split(line)], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
-    return ''.join(f'    {row}'.rstrip() + '\n' for row in done.stdout.rstrip('\n').split('\n'))
+    text = None
+    for command in line.split(' | runnel '):
+        text = subprocess.run([PROGRAM, *shlex.split(command)], cwd=ROOT, input=text, capture_output=True, text=True, timeout=120, check=True).stdout
+    return ''.join(f'    {row}'.rstrip() + '\n' for row in text.rstrip('\n').split('\n'))
 
 
 def fields():

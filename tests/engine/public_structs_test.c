@@ -137,6 +137,27 @@ static rn_status fill_chunk(struct rig *x, void *s, rn_error *err) {
     return st;
 }
 
+static rn_status detect(rn_watermark *w, rn_watermark_score *score, rn_error *err) {
+    static const int64_t keys[] = {5};
+    static const int32_t tokens[] = {1, 2, 3, 4, 5, 6};
+    if (w->struct_size >= public_watermark.first) w->keys = keys, w->n_keys = 1;
+    return rn_watermark_detect(w, tokens, 6, score, err);
+}
+static rn_status take_watermark(struct rig *x, void *s, rn_error *err) {
+    rn_watermark_score score = {.struct_size = sizeof score};
+    rn_request r = text_request("Once");
+    const rn_status st = detect(s, &score, err);
+    sampling_of(&r)->watermark = s, sampling_of(&r)->temp = 1;
+    CHECK_INT(begin(x, &r, NULL), st);
+    return st;
+}
+static rn_status fill_watermark_score(struct rig *x, void *s, rn_error *err) {
+    rn_watermark w;
+    (void)x;
+    rn_watermark_init(&w);
+    return detect(&w, s, err);
+}
+
 #define INIT(noun) (void (*)(void *, size_t)) rn_##noun##_init_sized
 static const struct row {
     const struct sized_struct *form;
@@ -162,6 +183,8 @@ static const struct row {
     {&public_embed_shape, NULL, fill_shape},
     {&public_step_time, NULL, fill_step_time},
     {&public_limits, NULL, fill_limits},
+    {&public_watermark, INIT(watermark), take_watermark},
+    {&public_watermark_score, NULL, fill_watermark_score},
 };
 
 static bool rig_open(struct rig *x) {

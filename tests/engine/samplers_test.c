@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "engine/sampler_lists.h"
 #include "fixture.h"
+#include <math.h>
 
 enum { MOST = 40 };
 
@@ -198,16 +199,57 @@ TEST(breakers_are_the_tokens_that_contain_a_text_or_end_with_its_beginning) {
     close_fixture(&f);
 }
 
+TEST(answers_bear_their_watermark_alone_together_and_continued) {
+    static const int64_t keys[] = {654, 400, 836, 123, 340, 443, 597, 160, 57,
+                                   29,  590, 639, 13,  715, 468, 990, 966, 226};
+    static struct outcome out, plain, again;
+    struct fixture f;
+    rn_watermark w;
+    rn_error err = {0};
+    rn_watermark_score score = {.struct_size = sizeof score};
+    if (!open_stories(&f)) return;
+    rn_watermark_init(&w);
+    w.keys = keys, w.n_keys = sizeof keys / sizeof *keys;
+    rn_request r = text_request("Once upon a time");
+    r.max_tokens = 200, r.ignore_eos = true;
+    sampling_of(&r)->temp = 1;
+    CHECK(run_request(f.engine, &r, &plain));
+    sampling_of(&r)->watermark = &w;
+    CHECK(run_request(f.engine, &r, &out));
+    CHECK_OK(rn_watermark_detect(&w, out.tokens, out.n_tokens, &score, &err), &err);
+    check_note("z %g of %zu", score.z, score.n_scored);
+    CHECK(score.n_scored > 150 && score.z > 5 && score.p_value < 1e-6 && score.mean > 0.5);
+    CHECK_OK(rn_watermark_detect(&w, plain.tokens, plain.n_tokens, &score, &err), &err);
+    CHECK(fabs(score.z) < 4 && score.p_value > 1e-4);
+    // A reply is part of the marked text.
+    r.reply = out.tokens, r.n_reply = 50, r.max_tokens = 70;
+    CHECK(run_request(f.engine, &r, &again));
+    CHECK_MEM(again.tokens, out.tokens + 50, 70 * sizeof *out.tokens);
+    // What was drawn and taken back leaves no trace.
+    r = text_request("Once upon a time");
+    r.max_tokens = 200, r.ignore_eos = true;
+    r.banned_strings = (const char *const[]){" the", "."}, r.n_banned_strings = 2;
+    sampling_of(&r)->temp = 1, sampling_of(&r)->watermark = &w;
+    CHECK(run_request(f.engine, &r, &again));
+    CHECK_OK(rn_watermark_detect(&w, again.tokens, again.n_tokens, &score, &err), &err);
+    CHECK(score.z > 5);
+    close_fixture(&f);
+}
+
 static rn_status begin_once(void *user) {
     static const char *const texts[] = {"the", "said the"};
     static const int32_t banned[] = {5};
+    static const int64_t key = 7;
     static const rn_sequence_bias sequence = {banned, 1, 1};
     static const rn_logit_bias bias = {6, 1};
     const struct fixture *const f = user;
     rn_request r = text_request("Once");
     rn_sampling *const p = sampling_of(&r);
     rn_stream *s = NULL;
-    p->temp = 1, p->mirostat = 2, p->dry_multiplier = 1, p->min_tokens = 1;
+    rn_watermark w;
+    rn_watermark_init(&w);
+    w.keys = &key, w.n_keys = 1;
+    p->temp = 1, p->watermark = &w, p->dry_multiplier = 1, p->min_tokens = 1;
     p->dry_sequence_breakers = texts, p->n_dry_sequence_breakers = 2;
     p->banned_tokens = banned, p->n_banned_tokens = 1;
     p->sequence_bias = &sequence, p->n_sequence_bias = 1;

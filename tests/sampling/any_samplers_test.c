@@ -14,7 +14,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_VOCAB = 150, N_CTX = 60, N_PROMPT = 15, MOST_LIST = 4, MOST_TOKENS = 3, MOST_BREAKERS = 20 };
+enum {
+    MOST_VOCAB = 150,
+    N_CTX = 60,
+    N_PROMPT = 15,
+    MOST_LIST = 4,
+    MOST_TOKENS = 3,
+    MOST_BREAKERS = 20,
+    MOST_KEYS = 12
+};
 
 static uint32_t counter;
 static double uniform(void) { return philox_uniform(23, 0, counter++, PHILOX_TEST); }
@@ -31,6 +39,7 @@ struct any {
     int32_t banned[MOST_LIST], ends[MOST_LIST];
     struct dry_breaker breakers[MOST_BREAKERS];
     int32_t tails[MOST_BREAKERS][MOST_TOKENS];
+    int64_t keys[MOST_KEYS];
     char samplers[200];
     int32_t prompt[N_PROMPT];
     size_t n_prompt;
@@ -93,6 +102,17 @@ static void any_lists(struct any *a) {
     }
 }
 
+static void any_watermark(struct any *a) {
+    for (int i = 0; i < MOST_KEYS; i++) a->keys[i] = (int64_t)below(1000) << below(50);
+    a->p.watermark = (struct watermark_params){.keys = a->keys,
+                                               .n_keys = 1 + (size_t)below(MOST_KEYS),
+                                               .ngram_len = 2 + below(4),
+                                               .history_size = below(2) ? 1024 : below(4),
+                                               .table_size = 1 + below(below(2) ? 65536 : 300),
+                                               .table_seed = counter,
+                                               .skip_first = chance(0.3)};
+}
+
 static void make_any(struct any *a) {
     struct sampling_params *const p = &a->p;
     all_off(p);
@@ -113,6 +133,7 @@ static void make_any(struct any *a) {
     a->n_prompt = (size_t)below(N_PROMPT);
     for (size_t i = 0; i < a->n_prompt; i++) a->prompt[i] = below(chance(0.7) ? 5 : a->n_vocab);
     a->row_seed = counter;
+    if (p->temp > 0 && p->mirostat == 0 && p->adaptive_target < 0 && chance(0.3)) any_watermark(a);
 }
 
 static sampler *begin(const struct any *a, const struct rowmath *rm) {

@@ -12,6 +12,7 @@ static uint32_t counter;
 static int32_t below(int32_t n) { return (int32_t)(philox_uniform(9, 0, counter++, PHILOX_TEST) * n); }
 
 static const struct logit_bias some_bias[] = {{3, 2}, {7, -1}};
+static const int64_t some_keys[] = {654, -400, 836};
 
 static void params_of(struct sampling_params *p, int variant) {
     sampling_defaults(p);
@@ -25,8 +26,11 @@ static void params_of(struct sampling_params *p, int variant) {
     p->bias = some_bias, p->n_bias = variant & 32 ? 2 : 0;
     p->dry_multiplier = variant & 64 ? 0.5f : 0;
     p->mirostat = variant & 128 ? 2 : 0;
+    if ((variant & 256) && p->temp > 0 && p->mirostat == 0)
+        p->watermark = (struct watermark_params){
+            .keys = some_keys, .n_keys = 3, .ngram_len = 3, .history_size = 100, .table_size = 1000};
 }
-enum { N_VARIANTS = 256 };
+enum { N_VARIANTS = 512 };
 
 static sampler *make(const struct sampling_params *p) {
     rn_error err = {0};
@@ -108,7 +112,7 @@ TEST(every_failed_allocation_of_a_fork_is_reported_and_leaks_nothing) {
     }
 }
 
-// malloc adds a header and rounds up: at most 48 bytes for each of its at most 10 blocks.
+// malloc adds a header and rounds up: at most 48 bytes for each of its at most 12 blocks.
 TEST(a_sampler_takes_the_bytes_that_it_states) {
     for (int variant = 0; variant < N_VARIANTS; variant++) {
         struct sampling_params p;
@@ -117,7 +121,7 @@ TEST(a_sampler_takes_the_bytes_that_it_states) {
         const size_t before = mem_heap_bytes();
         sampler *s = make(&p);
         const size_t taken = mem_heap_bytes() - before, stated = sampler_bytes(s);
-        CHECK(stated <= taken && taken <= stated + 480);
+        CHECK(stated <= taken && taken <= stated + 576);
         sampler_destroy(s);
     }
 }
@@ -128,7 +132,10 @@ TEST(no_sampler_takes_more_than_the_most_that_is_stated) {
         struct sampling_params p;
         params_of(&p, variant);
         sampler *s = make(&p);
-        const size_t bytes = sampler_bytes(s) - p.n_bias * sizeof *p.bias;
+        const struct watermark_params *const w = &p.watermark;
+        const size_t n_lists =
+            p.n_bias * sizeof *p.bias + w->n_keys * sizeof *w->keys + (w->n_keys ? watermark_table_bytes(w) : 0);
+        const size_t bytes = sampler_bytes(s) - n_lists;
         CHECK(bytes <= sampler_most_bytes(N_VOCAB, N_CTX));
         if (bytes > most) most = bytes;
         sampler_destroy(s);

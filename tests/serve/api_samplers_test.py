@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Samplers over HTTP, as llama-server, vLLM, OpenAI's extras and Ollama name them: the text is that of `runnel run` with the same settings."""
-from api import chat_model, good, serving
-from serving import MODEL, Folder, check, equal, main, runnel, test
+import json
 
+from api import chat_model, good, serving
+from serving import MODEL, ROOT, Folder, check, equal, main, runnel, test
+
+KEYS = ROOT / 'docs/examples/watermark.json'
 PROMPT, N = 'Lily saw a cat. The cat', 40
 NATIVE, TEXT, LLAMA, OLLAMA = '/v1/runnel/generate', '/v1/completions', '/completion', '/api/generate'
 # members of a request, options of the command line
@@ -27,6 +30,7 @@ ROWS = [
     ({'temperature': 1.5, 'samplers': 'temperature;min_p'}, ['--temp', '1.5', '--samplers', 'temperature;min_p']),
     ({'temperature': 0, 'banned_tokens': [261, 267, 300]}, ['--temp', '0', '--ban-token', '261', '--ban-token', '267', '--ban-token', '300']),
     ({'temperature': 0, 'sequence_bias': [[[263, 267], 50], [[300], '-inf']]}, ['--temp', '0', '--sequence-bias', '263,267=50', '--sequence-bias', '300=-inf']),
+    ({'temperature': 1, 'watermark': json.loads(KEYS.read_text())}, ['--temp', '1', '--watermark', str(KEYS)]),
     ({'temperature': 1.5, 'sampler_order': 'exllamav2', 'top_p': 0.9}, ['--temp', '1.5', '--sampler-order', 'exllamav2', '--top-p', '0.9']),
     ({'temperature': 0, 'exponential_decay_start': 5, 'exponential_decay_factor': 2}, ['--temp', '0', '--exponential-decay-start', '5', '--exponential-decay-factor', '2']),
 ]

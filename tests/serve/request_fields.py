@@ -74,6 +74,11 @@ SAMPLING = {
     'sequence_bias': Field(([], [[[5], 1.5]], [[[5, 6.0], '-inf'], [[4095] * 64, -100]], [[[i % 99, i], 1] for i in range(1024)]),
                            (5, 'x', {}, True, [5], [[5, 1]], [[[], 1]], [[[5]]], [[[5], 1, 2]], [[['x'], 1]], [[[-1], 1]], [[[4096], 1]], [[[5], 101]], [[[5], 'inf']],
                             [[[5] * 65, 1]], [[[5], 1]] * 1025)),
+    'watermark': Field(({'keys': [1, -5, 2**53 - 1]}, {'keys': list(range(64)), 'ngram_len': 2, 'context_history_size': 0, 'sampling_table_size': 1, 'sampling_table_seed': 7,
+                                                      'skip_first_ngram_calls': True, 'debug_mode': False}),
+                       (5, 'x', [], {}, True, {'keys': []}, {'keys': 5}, {'keys': ['x']}, {'keys': [2**53]}, {'keys': [1] * 65}, {'keys': [1], 'ngram_len': 1},
+                        {'keys': [1], 'sampling_table_size': 0}, {'keys': [1], 'sampling_table_seed': -1}, {'keys': [1], 'debug_mode': True}, {'keys': [1], 'x': 1}),
+                       {'temp': 1, 'mirostat': 0, 'adaptive_target': -1}),
     'seed': Field((-1, 0, 1, 7.0, 2**53, 2**63 - 1, 2**63, 2**64 - 1, '5'), (-2, 2**64, 10**70, 1.5, 'x', [], {})),
 }
 LIMITS = {

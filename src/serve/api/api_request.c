@@ -211,6 +211,7 @@ static const struct {
     {"logit_bias", "logit_bias", API_INVALID_VALUE},
     {"banned_tokens", "banned_tokens", API_INVALID_VALUE},
     {"sequence_bias", "sequence_bias", API_INVALID_VALUE},
+    {"watermark", "watermark", API_INVALID_VALUE},
     {"samplers", "samplers", API_INVALID_VALUE},
     {"adaptive_target", "adaptive_target", API_INVALID_VALUE},
     {"dry_sequence_breakers", "dry_sequence_breakers", API_INVALID_VALUE},
