@@ -153,6 +153,63 @@ TEST(a_saved_session_has_keys_and_values_for_its_adapters) {
     fixture_close(&b);
 }
 
+static bool open_in_order(struct fixture *f, const char *const paths[2], const char *const names[2]) {
+    const rn_engine_options o = engine_options();
+    rn_error err = {0};
+    *f = (struct fixture){0};
+    return CHECK_OK(rn_model_open(stories(), NULL, &f->model, &err), &err) &&
+           CHECK_OK(rn_model_add_adapter(f->model, paths[0], names[0], &err), &err) &&
+           CHECK_OK(rn_model_add_adapter(f->model, paths[1], names[1], &err), &err) &&
+           CHECK_OK(rn_engine_open(&f->model, 1, &o, &f->engine, &err), &err);
+}
+
+// What a session saved by an engine becomes in another one, and whether its next turn is that of the first engine.
+static void carry_over(const struct fixture *from, const struct fixture *to, size_t kind, const char *reason) {
+    static struct outcome first, want, got;
+    rn_error err = {0};
+    rn_saved saved;
+    rn_session *s = new_session(from), *copy = NULL;
+    turn(from, s, kind, &first);
+    save_session(s, saved_path("talk"), NULL, true);
+    turn(from, s, kind, &want);
+    rn_saved_init(&saved);
+    if (CHECK_OK(rn_session_load(to->engine, 0, saved_path("talk"), &copy, &saved, &err), &err)) {
+        CHECK(*reason ? strstr(saved.reason, reason) != NULL : !*saved.reason);
+        CHECK((saved.n_restored > 0) == !*reason);
+        turn(to, copy, kind, &got);
+        if (!*reason) CHECK_STR(got.text, want.text);
+        if (!*reason) CHECK_INT(got.usage.cached_tokens, want.usage.cached_tokens);
+        rn_free(saved.note);
+    }
+    rn_session_close(s);
+    rn_session_close(copy);
+}
+
+TEST(a_saved_session_finds_an_adapter_that_is_loaded_under_two_names) {
+    const char *const one = adapter_path(0), *const two = adapter_path(1);
+    struct fixture twice, renamed, first, other;
+    if (!made_adapter_write(&adapters[0], stories(), one) || !made_adapter_write(&adapters[1], stories(), two))
+        return;
+    const bool ok = open_in_order(&twice, (const char *const[]){one, one}, (const char *const[]){"a", "b"}),
+               has_renamed =
+                   open_in_order(&renamed, (const char *const[]){one, one}, (const char *const[]){"c", "d"}),
+               has_first = open_in_order(&first, (const char *const[]){one, two}, (const char *const[]){"a", "b"}),
+               has_other = open_in_order(&other, (const char *const[]){two, one}, (const char *const[]){"b", "a"});
+    if (ok && has_renamed && has_first && has_other)
+        for (size_t kind = 1; kind < N_KINDS; kind++) {
+            check_note("adapters %zu", kind);
+            carry_over(&twice, &twice, kind, "");
+            if (kind != 2)
+                carry_over(&twice, &renamed, kind, ""); // 2 names the second one, which is called otherwise there
+        }
+    if (has_first && has_other)
+        carry_over(&first, &other, 3, "adapter a before b, which are loaded the other way round");
+    fixture_close(&twice);
+    fixture_close(&renamed);
+    fixture_close(&first);
+    fixture_close(&other);
+}
+
 TEST(a_turn_with_other_adapters_evaluates_all_anew) {
     static struct outcome one, two, want;
     const rn_engine_options o = engine_options();

@@ -42,6 +42,9 @@ def a_request_names_adapters_by_model_or_in_a_list():
             check(llama['content'])
             rows = [good(s, '/v1/embeddings', input='a text', **more)['data'][0]['embedding'] for more in ({}, {'model': 'first'})]
             check(rows[0] != rows[1])
+            for lora, want in (([{'id': 0}], rows[1]), ([{'name': 'first', 'scale': 0}], rows[0]), ([], rows[0])):
+                equal([good(s, path, input='a text', lora=lora)['data'][0][name] for path, name in (('/v1/embeddings', 'embedding'), ('/pooling', 'data'))], [want] * 2)
+            post(s, '/v1/embeddings', input='a', lora=[{'id': 2}]).refuses(400, 'invalid_value', 'lora[0]: there is no such adapter')
 
 
 @test

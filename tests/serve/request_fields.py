@@ -128,6 +128,7 @@ FORM = {
 FORMAT = Field(({'type': 'text'}, {'type': 'json_object'}, {'type': 'json_schema', 'name': 'x', 'schema': SCHEMA}), (5, 'x', [], {}, {'type': 'xml'}, {'type': 'json_schema'}))
 TOKEN_IDS = {'return_token_ids': SWITCH, 'return_tokens_as_token_ids': SWITCH}
 KEPT = {'truncate_prompt_tokens': Field((-1, 1, 2, 200), (-2, 0, 257, 1.5, 'x', [], {}, True))}
+LORA = Field(([],), ('x', 5, {}, True, [5], [{}], [{'id': 0}], [{'id': -1}], [{'name': 'x'}], [{'id': 0, 'scale': 1001}]))
 DELIVERY = {
     'stream': SWITCH, 'stream_options': Field(({}, {'include_usage': True}, {'include_usage': False, 'continuous_usage_stats': True}), (5, 'x', [], {'include_usage': 5}, {'continuous_usage_stats': 5}), {'stream': True}),
     'stream_interval': whole((1, 2, 7, 1023, 1024), 1, 1024), 'overflow': word('park', 'drop-oldest', 'cancel'),
@@ -136,7 +137,7 @@ DELIVERY = {
     'cache_salt': Field(('', 'a', EMOJI.replace('\0', ''), 's' * 300), (5, [], {}, True, 'a\0b')), 'cache_prompt': SWITCH,
     'session': Field(('s1', 's2', 's' * 256), ('', 's' * 257, 5, [], {}, True, 'a\0b')), 'resumable': Field((True, False), ('x', 1), {'stream': True}),
     'return_progress': SWITCH,
-    'lora': Field(([],), ('x', 5, {}, True, [5], [{}], [{'id': 0}], [{'id': -1}], [{'name': 'x'}], [{'id': 0, 'scale': 1001}])),
+    'lora': LORA,
 }
 CONVERSATION = {
     'messages': MESSAGES, 'tools': Field(([], [{'type': 'function', 'function': FUNCTION}]), (5, 'x', {}, [5], [None])),
@@ -232,14 +233,14 @@ ROUTES = {
     EMBEDDINGS: Route({'input': 'The cat'}, {
         **COMMON, 'input': PROMPTS._replace(good=(*PROMPTS.good[1:], ['a', LONG], [[5], [6, 7]], ['a'] * 32), bad=(*PROMPTS.bad[:-1], ['a'] * 2049)),
         'encoding_format': Field(('float', 'base64'), ('', 'x', 5, [], {}, True)), 'dimensions': whole((1, 8, 256), 1, 256),
-        'pooling': Field(('mean', 'first', 'last'), ('', 'none', 'rank', 'x', 5, [], {}, True)), 'normalize': SWITCH}),
+        'pooling': Field(('mean', 'first', 'last'), ('', 'none', 'rank', 'x', 5, [], {}, True)), 'normalize': SWITCH, 'lora': LORA}),
     RERANK: Route({'query': 'cats', 'documents': ['A cat.', 'Dogs.'], 'model': 'r'}, {
         **{k: v for k, v in COMMON.items() if k != 'model'}, 'query': Field(('', 'cats', EMOJI), (5, [], {}, True)),
         'documents': Field((['a'], [{'text': 'a'}, 'b', {'text': EMOJI, 'x': 1}], ['x'] * 30), ([], 5, 'x', {}, [5], [{}], ['x'] * 1001)),
-        'top_n': whole((1, 2, 2**31 - 1), 1, 2**31 - 1), 'return_documents': SWITCH}),
+        'top_n': whole((1, 2, 2**31 - 1), 1, 2**31 - 1), 'return_documents': SWITCH, 'lora': LORA}),
     '/score': Route({'text_1': 'cats', 'text_2': ['A cat.'], 'model': 'r'}, {
         **{k: v for k, v in COMMON.items() if k != 'model'}, 'text_1': Field(('', 'cats', EMOJI), (5, [], {}, True)),
-        'text_2': Field(('a', ['a'], ['x'] * 30), ([], 5, {}, [5], [{}], ['x'] * 1001))}),
+        'text_2': Field(('a', ['a'], ['x'] * 30), ([], 5, {}, [5], [{}], ['x'] * 1001)), 'lora': LORA}),
     '/infill': Route({'input_prefix': 'a', 'input_suffix': 'b', 'model': 'h', 'n_predict': 4}, {
         'input_prefix': Field(('', LONG[:100], EMOJI), (5, [], {}, True)), 'input_suffix': Field(('', LONG[:100], EMOJI), (5, [], {}, True)),
         'input_extra': Field(([], [{'text': 'a'}], [{'filename': 'f', 'text': EMOJI}]), (5, {}, [5], [{}], [{'text': 5}], [{'text': ''}] * 65)),

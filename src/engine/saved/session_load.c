@@ -87,12 +87,19 @@ static bool tokens_fit(const struct load *l, uint64_t fingerprint) {
     return true;
 }
 
-// The number of adapter i of the file in this model; -1: it is not loaded.
+// The number of adapter i of the file in this model; -1: it is not loaded. One file may be loaded under several names: then it is the one
+// of the same name, else the first that no adapter before i is.
 static int32_t find_adapter(const struct load *l, int32_t i) {
     const rn_model *m = l->session->model_slot->m;
-    for (size_t k = 0; k < m->n_adapters; k++)
-        if (adapter_fingerprint(m->adapters[k].file) == l->head.adapters[i].fingerprint) return (int32_t)k;
-    return -1;
+    const struct session_adapter *const of = l->head.adapters;
+    int32_t first = -1, n_before = 0;
+    for (int32_t k = 0; k < i; k++) n_before += of[k].fingerprint == of[i].fingerprint;
+    for (size_t k = 0; k < m->n_adapters; k++) {
+        if (adapter_fingerprint(m->adapters[k].file) != of[i].fingerprint) continue;
+        if (strcmp(m->adapters[k].name, of[i].name) == 0) return (int32_t)k;
+        if (n_before-- == 0) first = (int32_t)k;
+    }
+    return first;
 }
 
 static bool positions_fit(const struct load *l, const rn_engine_info *info) {
@@ -108,6 +115,11 @@ static bool positions_fit(const struct load *l, const rn_engine_info *info) {
             return leave(l->saved,
                          "keys and values made with adapter %s (fingerprint %016" PRIx64 "), which is not loaded",
                          h->adapters[i].name, h->adapters[i].fingerprint);
+    for (int32_t i = 1; i < h->n_adapters; i++) // their products are added in this order
+        if (find_adapter(l, i) <= find_adapter(l, i - 1))
+            return leave(l->saved,
+                         "keys and values made with adapter %s before %s, which are loaded the other way round",
+                         h->adapters[i - 1].name, h->adapters[i].name);
     if (h->page != KV_PAGE)
         return leave(l->saved, "keys and values in pages of %d positions, this engine has %d", h->page, KV_PAGE);
     return true;

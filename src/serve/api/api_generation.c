@@ -125,6 +125,8 @@ static bool each_kept(void *target, size_t i, const char *key, const json_item *
 #define SESSION_SCHEMA   "{'type':'string','minLength':1,'maxLength':256}"
 #define PRIORITY_SCHEMA                                                                                              \
     SCHEMA_EITHER(SCHEMA_WORDS("'low','normal','high'"), SCHEMA_WHOLE("-2147483648", "2147483647"))
+#define LORA_ROW {"lora", MEMBER_EACH, .each = each_lora, .schema = ADAPTER_LIST_SCHEMA}
+const member api_lora_rows[1] = {LORA_ROW};
 static const member delivery_rows[] = {
     {"stream", MEMBER_BOOL, offsetof(api_generation, delivery.is_stream)},
     {"stream_options", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_stream_option,
@@ -153,7 +155,7 @@ static const member delivery_rows[] = {
     {"cache_salt", MEMBER_NAME, offsetof(api_generation, cache_salt)},
     {"cache_prompt", MEMBER_BOOL, offsetof(api_generation, caches_prompt)},
     {"prompt_logprobs", MEMBER_INT, offsetof(api_generation, prompt_logprobs), 0, 20},
-    {"lora", MEMBER_EACH, .each = each_lora, .schema = ADAPTER_LIST_SCHEMA},
+    LORA_ROW,
     {"return_progress", MEMBER_EACH, .each = each_progress, .schema = SCHEMA_BOOL},
 };
 enum { N_DELIVERY_ROWS = sizeof delivery_rows / sizeof *delivery_rows };

@@ -45,6 +45,8 @@ const char *api_generation_name(const char *name);
 // left_out: names of library members that the route reads differently, terminated by NULL.
 void api_generation_make_rows(api_generation_rows *rows, const char *const *left_out);
 #define API_GENERATION_GROUP(made, g) {(made)->rows, (made)->n, (g)}
+extern const member api_lora_rows[1]; // `lora` alone, of routes that generate nothing
+#define API_LORA_GROUP(g) {api_lora_rows, 1, (g)}
 // Sampling members of other engines that runnel does not support: refused by name.
 extern const api_refusals api_foreign_members;
 

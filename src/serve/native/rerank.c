@@ -24,7 +24,7 @@ typedef struct ranking {
 
 typedef struct rerank_request {
     api_request r;
-    api_generation g; // its defaults, for admission
+    api_generation g; // its defaults, and `lora`, for admission
     json_span query;
     bytes documents[DOCUMENTS_MAX];
     size_t n_documents;
@@ -192,9 +192,9 @@ static const api_refusal refused[] = {
 static const api_refusals refusals = {refused, sizeof refused / sizeof *refused};
 
 static bool read_request(rerank_request *q, const rank_form *form) {
-    const member_group groups[] = {API_COMMON_GROUP(&q->r), {form->rows, form->n_rows, q}};
+    const member_group groups[] = {API_COMMON_GROUP(&q->r), {form->rows, form->n_rows, q}, API_LORA_GROUP(&q->g)};
     api_error *const e = &q->r.error;
-    if (!api_request_read(&q->r, groups, 2, &refusals)) {
+    if (!api_request_read(&q->r, groups, 3, &refusals)) {
         if (q->is_unsupported) e->code = API_UNSUPPORTED_PARAMETER;
         return false;
     }

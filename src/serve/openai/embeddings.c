@@ -101,7 +101,7 @@ static const job_format format = {begin, take_chunk, whole_end, NULL, free_answe
 
 typedef struct embedding_request {
     api_request r;
-    api_generation g; // its defaults, for admission
+    api_generation g; // its defaults, and `lora`, for admission
     prompt_form input;
     const char *encoding, *pooling;
     int32_t n_dimensions;
@@ -212,8 +212,9 @@ static void answer_form(struct server *s, http_exchange *x, const http_request *
     *q = (embedding_request){.input = {.n_max = EMBED_TEXTS}};
     api_generation_init(&q->g);
     q->g.g.n = 0;
-    const member_group groups[] = {API_COMMON_GROUP(&q->r), {input_rows, 1, &q->input}, {rows, 4, q}};
-    if (api_request_open(&q->r, s, http, http->body, http->n_body) && api_request_read(&q->r, groups, 3, NULL) &&
+    const member_group groups[] = {
+        API_COMMON_GROUP(&q->r), {input_rows, 1, &q->input}, {rows, 4, q}, API_LORA_GROUP(&q->g)};
+    if (api_request_open(&q->r, s, http, http->body, http->n_body) && api_request_read(&q->r, groups, 4, NULL) &&
         api_request_find_model(&q->r) && check(q, &o, &shape))
         j = begin_job(q, &o, &shape, is_pooling);
     job_answer(j, x, &q->r, &q->g.delivery);
