@@ -1,5 +1,5 @@
 // runnel/grammar.h - grammars that an answer has to follow: JSON Schema, regular expressions,
-// choices, context-free grammars, structural tags.
+// choices, context-free grammars, structural tags, tool calls.
 #ifndef RUNNEL_GRAMMAR_H
 #define RUNNEL_GRAMMAR_H
 
@@ -25,7 +25,11 @@ typedef enum rn_grammar_kind {
     RN_GRAMMAR_CFG = 4,
     // text: structural tags as XGrammar and vLLM define them: free text until a trigger, then a
     // schema or another form, then free text again. docs/structured-output.md has the formats.
-    RN_GRAMMAR_STRUCTURAL_TAG = 5
+    RN_GRAMMAR_STRUCTURAL_TAG = 5,
+    // text: tools as rn_chat.tools has them. The answer calls one of them, or several one after the
+    // other, as the model's output format writes calls; arguments follow the tools' schemas.
+    // choices: names of the tools that may be called; none: all.
+    RN_GRAMMAR_CALLS = 6
 } rn_grammar_kind;
 
 // White space between the tokens of JSON.
@@ -43,6 +47,7 @@ typedef struct rn_grammar_source {
     const char *const *choices; // [n_choices] at most 10,000
     const size_t *choice_bytes; // [n_choices] their lengths; NULL: terminated strings
     size_t n_choices;
+    bool single_call; // of RN_GRAMMAR_CALLS: one call, and no more
     rn_json_space json_space;
 } rn_grammar_source;
 RN_API void rn_grammar_source_init_sized(rn_grammar_source *s, size_t struct_size);
@@ -53,8 +58,10 @@ static inline void rn_grammar_source_init(rn_grammar_source *s) {
 // A grammar compiled for a model's vocabulary. Any number of requests and threads may use it.
 typedef struct rn_grammar rn_grammar;
 /**
- * Compiles a grammar. The first call for a model also puts its vocabulary in order, which takes
- * some tens of milliseconds and, for 128,000 tokens, about 20 MB.
+ * Compiles a grammar. RN_GRAMMAR_CALLS is compiled for the model's own chat template, and anew
+ * for a conversation with another one or another output format. The first call for a model also
+ * puts its vocabulary in order, which takes some tens of milliseconds and, for 128,000 tokens,
+ * about 20 MB.
  *
  * @param grammar  set on RN_OK, else NULL; freed with rn_grammar_close(). The model must outlive
  *                 it.

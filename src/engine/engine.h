@@ -76,7 +76,18 @@ void model_grammars_close(rn_model *m);
 struct rn_grammar {
     const rn_model *model;
     grammar *g;
+    bool has_calls;
+    mutex lock; // while another one is compiled
+    // Compiled for conversations whose format writes answers in another way; the first one is read without the lock.
+    struct answer_grammar *_Atomic others;
 };
+struct answer_grammar {
+    struct answer_grammar *next;
+    grammar *g;
+};
+// The grammar of answers in a conversation's format; source: its template's. It belongs to `g`.
+rn_status grammar_of_answer(const rn_grammar *g, const output_format *format, const char *source, grammar **out,
+                            rn_error *err);
 
 // Rows of a step that belong to one stream.
 struct stream_rows {
@@ -289,6 +300,7 @@ struct rn_stream {
     struct thinking thinking; // of a conversation's answer, before the grammar begins
     int32_t n_thought;        // tokens that were not the grammar's
     bool grammar_is_over;     // before anything is generated
+    bool grammar_frames;      // it has the tags of a frame, one of which may be an end token
     struct stream_scores scores;
     struct stream_ending end;
     struct { // as of the end of its last step, for other threads
@@ -478,13 +490,17 @@ rn_status stream_guidance_create(rn_stream *s, const rn_request *r, rn_error *er
 rn_status stream_gate_create(rn_stream *s, const rn_request *r, rn_error *err);
 
 // stream_grammar.c: the form of the answer
+// In a conversation, first: n bytes of its prompt, whose end may have begun the answer.
+rn_status stream_grammar_in_chat(rn_stream *s, const rn_grammar *of, const output_format *format, const char *source,
+                                 const char *prompt, size_t n, rn_error *err);
 rn_status stream_grammar_create(rn_stream *s, const rn_request *r, rn_error *err);
 void stream_grammar_destroy(rn_stream *s);
 // Tokens that may follow, end tokens included where the text is whole. Any thread of the pool.
 rn_status stream_grammar_mask(rn_stream *s, uint64_t *mask, size_t n_words, rn_error *err);
 // *is_over: the text is whole and nothing can follow.
 rn_status stream_grammar_take(rn_stream *s, int32_t token, bool *is_over, rn_error *err);
-void stream_grammar_keep(rn_stream *s, int32_t n); // the answer's first n tokens
+bool stream_grammar_goes_on(rn_stream *s, int32_t end_token); // it is a tag within the answer's frame
+void stream_grammar_keep(rn_stream *s, int32_t n);            // the answer's first n tokens
 
 // stream_choices.c: a stream's answers
 rn_status stream_choices_create(rn_stream *s, bool raw_bytes, bool accepts_revisions, rn_error *err);

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/public_structs.h"
+#include "grammar/text/grammar_text.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -57,7 +58,8 @@ static rn_status make_vocab(const rn_model *m, struct model_grammars *g, rn_erro
             g->named[g->n_named++] = i;
         } else if (v->tokens[i].kind != TOKEN_UNUSED && v->tokens[i].kind != TOKEN_UNKNOWN) {
             const char *const piece = tokenizer_piece(m->tok, i, false, &n);
-            tokens[i] = (struct token_bytes){piece, (uint32_t)n};
+            // No text has the byte that names of control tokens begin with.
+            if (!memchr(piece, GRAMMAR_TOKEN_MARK, n)) tokens[i] = (struct token_bytes){piece, (uint32_t)n};
         }
     }
     const rn_status st = grammar_vocab_init(&g->vocab, tokens, v->n_tokens, err);
@@ -112,12 +114,27 @@ struct rn_matcher {
 _Static_assert((int)RN_GRAMMAR_JSON_SCHEMA == GRAMMAR_SCHEMA && (int)RN_GRAMMAR_JSON_OBJECT == GRAMMAR_OBJECT &&
                    (int)RN_GRAMMAR_REGEX == GRAMMAR_REGEX && (int)RN_GRAMMAR_CHOICE == GRAMMAR_CHOICE &&
                    (int)RN_GRAMMAR_CFG == GRAMMAR_CFG && (int)RN_GRAMMAR_STRUCTURAL_TAG == GRAMMAR_TAGS &&
-                   (int)RN_JSON_DUMPS == JSON_SPACE_DUMPS && (int)RN_JSON_COMPACT == JSON_SPACE_COMPACT &&
-                   (int)RN_JSON_FREE == JSON_SPACE_FREE,
+                   (int)RN_GRAMMAR_CALLS == GRAMMAR_CALLS && (int)RN_JSON_DUMPS == JSON_SPACE_DUMPS &&
+                   (int)RN_JSON_COMPACT == JSON_SPACE_COMPACT && (int)RN_JSON_FREE == JSON_SPACE_FREE,
                "the same numbers");
+
+// The format in which the model's own template has calls. Where it has none, a conversation may name another one: it is refused there.
+static rn_status find_calls(const rn_model *model, const output_format **format, uint32_t *form, rn_error *err) {
+    const rn_template *const t = model->tmpl;
+    if (!t) return fail(err, RN_E_UNSUPPORTED, "tools: the model has no chat template");
+    *format = t->tools->are_known && output_format_has_calls(t->format) ? t->format : t->tools->format;
+    *form = output_format_form(*format, rn_template_source(t));
+    return RN_OK;
+}
 
 static rn_status compile(const rn_model *model, const rn_grammar_source *source, struct grammar_text *choices,
                          grammar **g, rn_error *err) {
+    const output_format *format = NULL;
+    uint32_t form = 0;
+    if (source->kind == RN_GRAMMAR_CALLS) {
+        const rn_status st = find_calls(model, &format, &form, err);
+        if (st != RN_OK) return st;
+    }
     for (size_t i = 0; i < source->n_choices; i++) {
         if (!source->choices[i]) return fail(err, RN_E_ARG, "choices[%zu]: NULL", i);
         choices[i].s = source->choices[i];
@@ -127,7 +144,10 @@ static rn_status compile(const rn_model *model, const rn_grammar_source *source,
                                                     .text = {source->text, source->n_text},
                                                     .choices = choices,
                                                     .n_choices = source->n_choices,
-                                                    .space = (enum json_space)source->json_space},
+                                                    .space = (enum json_space)source->json_space,
+                                                    .format = format,
+                                                    .form = form,
+                                                    .is_single = source->single_call},
                            &model->grammars->vocab, g, err);
 }
 
@@ -146,11 +166,15 @@ rn_status rn_grammar_compile(const rn_model *model, const rn_grammar_source *sou
     if (st != RN_OK) return st;
     rn_grammar *const made = mem_calloc(1, sizeof *made);
     struct grammar_text *const choices = mem_alloc((own.n_choices + 1) * sizeof *choices);
-    if (made && choices) {
-        made->model = model;
-        st = compile(model, &own, choices, &made->g, err);
-    } else {
+    if (!made || !choices)
         st = fail(err, RN_E_NOMEM, "grammar: out of memory");
+    else
+        st = mutex_init(&made->lock, err);
+    if (st == RN_OK) {
+        made->model = model;
+        made->has_calls = own.kind == RN_GRAMMAR_CALLS;
+        st = compile(model, &own, choices, &made->g, err);
+        if (st != RN_OK) mutex_destroy(&made->lock);
     }
     mem_free(choices);
     if (st == RN_OK)
@@ -162,11 +186,55 @@ rn_status rn_grammar_compile(const rn_model *model, const rn_grammar_source *sou
 
 void rn_grammar_close(rn_grammar *g) {
     if (!g) return;
+    for (struct answer_grammar *a = atomic_load(&g->others), *next; a; a = next) {
+        next = a->next;
+        grammar_unref(a->g);
+        mem_free(a);
+    }
+    mutex_destroy(&g->lock);
     grammar_unref(g->g);
     mem_free(g);
 }
 
-uint64_t rn_grammar_memory(const rn_grammar *g) { return g ? grammar_bytes(g->g) : 0; }
+uint64_t rn_grammar_memory(const rn_grammar *g) {
+    if (!g) return 0;
+    uint64_t n = grammar_bytes(g->g);
+    for (const struct answer_grammar *a = atomic_load(&g->others); a; a = a->next) n += grammar_bytes(a->g);
+    return n;
+}
+
+static rn_status add_answer(rn_grammar *g, const output_format *format, uint32_t form, grammar **out, rn_error *err) {
+    struct answer_grammar *const a = mem_calloc(1, sizeof *a);
+    if (!a) return fail(err, RN_E_NOMEM, "grammar: out of memory");
+    const rn_status st = grammar_compile_like(g->g, format, form, &a->g, err);
+    if (st != RN_OK) {
+        mem_free(a);
+        return st;
+    }
+    a->next = atomic_load(&g->others);
+    atomic_store(&g->others, a);
+    *out = a->g;
+    return RN_OK;
+}
+
+rn_status grammar_of_answer(const rn_grammar *of, const output_format *format, const char *source, grammar **out,
+                            rn_error *err) {
+    rn_grammar *const g = (rn_grammar *)(uintptr_t)of;
+    const uint32_t form = g->has_calls ? output_format_form(format, source) : 0;
+    rn_status st = RN_OK;
+    *out = g->g;
+    if (!g->has_calls && !output_format_frames(format)) return RN_OK;
+    if (grammar_is_of(g->g, format, form)) return RN_OK;
+    mutex_lock(&g->lock);
+    const struct answer_grammar *a = atomic_load(&g->others);
+    while (a && !grammar_is_of(a->g, format, form)) a = a->next;
+    if (a)
+        *out = a->g;
+    else
+        st = add_answer(g, format, form, out, err);
+    mutex_unlock(&g->lock);
+    return st;
+}
 
 // ---- matchers ----
 

@@ -41,12 +41,12 @@ static const char *piece_of(const rn_stream *s, int32_t token, size_t *n) {
     return model_piece(s->model_slot->m, token, spelled, n);
 }
 
-static bool is_stop_id(const rn_stream *s, int32_t id, const char **what) {
+static bool is_stop_id(rn_stream *s, int32_t id, const char **what) {
     *what = "stop token";
     for (size_t i = 0; i < s->text.n_stop_ids; i++)
         if (s->text.stop_ids[i] == id) return true;
     *what = "end token";
-    return !s->text.ignore_eos && model_is_end_token(s->model_slot->m, id);
+    return !s->text.ignore_eos && model_is_end_token(s->model_slot->m, id) && !stream_grammar_goes_on(s, id);
 }
 
 struct passed_text stream_pass_token(rn_stream *s, struct choice *c, int32_t token) {

@@ -1,4 +1,5 @@
 // engine/stream_grammar.c - the form of a stream's answer: what may follow, and where it ends.
+#include "base/mem.h"
 #include "engine/engine.h"
 
 // Takes a token of the answer: the reasoning's, or the grammar's.
@@ -51,14 +52,44 @@ static rn_status take_given(rn_stream *s, rn_error *err) {
     return RN_OK;
 }
 
+static rn_status begin_grammar(rn_stream *s, grammar *g, rn_error *err) {
+    const rn_status st = grammar_cursor_init(&s->grammar, g, err);
+    if (st == RN_OK) grammar_ref(g);
+    return st;
+}
+
+// What the prompt has of the answer's frame: the end of its text.
+static rn_status give_prompt(rn_stream *s, const char *text, size_t n, rn_error *err) {
+    enum { MOST = 2048 };
+    const tokenizer *const tok = s->model_slot->m->tok;
+    const size_t skip = n > MOST ? n - MOST : 0;
+    int32_t *ids = NULL;
+    size_t n_ids = 0, from = skip;
+    while (from < n && ((unsigned char)text[from] & 0xc0) == 0x80) from++; // not within a character
+    rn_status st = tokenizer_encode(tok, text + from, n - from, false, true, &ids, &n_ids, NULL, err);
+    if (st == RN_OK) st = grammar_cursor_give(&s->grammar, ids, n_ids, err);
+    mem_free(ids);
+    return st;
+}
+
+rn_status stream_grammar_in_chat(rn_stream *s, const rn_grammar *of, const output_format *format, const char *source,
+                                 const char *prompt, size_t n, rn_error *err) {
+    grammar *g;
+    rn_status st = thinking_init(&s->thinking, format, s->model_slot->m, source, prompt, n, err);
+    if (st == RN_OK) st = grammar_of_answer(of, format, source, &g, err);
+    if (st == RN_OK) st = begin_grammar(s, g, err);
+    s->grammar_frames = output_format_frames(format);
+    if (st == RN_OK && s->grammar_frames) st = give_prompt(s, prompt, n, err);
+    return st == RN_OK ? st : fail_in(err, st, "grammar");
+}
+
 rn_status stream_grammar_create(rn_stream *s, const rn_request *r, rn_error *err) {
     bool is_whole;
     if (!r->grammar) return RN_OK;
     if (r->grammar->model != s->model_slot->m) return fail(err, RN_E_ARG, "grammar: belongs to another model");
     if (r->accept_revisions) return fail(err, RN_E_ARG, "accept_revisions: excludes a grammar");
-    rn_status st = grammar_cursor_init(&s->grammar, r->grammar->g, err);
+    rn_status st = s->grammar.g ? RN_OK : begin_grammar(s, r->grammar->g, err);
     if (st != RN_OK) return st;
-    grammar_ref(s->grammar.g);
     find_given(s, r);
     st = take_given(s, err);
     if (st != RN_OK) return st;
@@ -86,6 +117,11 @@ rn_status stream_grammar_mask(rn_stream *s, uint64_t *mask, size_t n_words, rn_e
         thinking_mask(&s->thinking, s->model_slot->m, s->model_slot->lm->n_vocab, mask, s->play.gate_mask + n_words,
                       n_words);
     return RN_OK;
+}
+
+bool stream_grammar_goes_on(rn_stream *s, int32_t end_token) {
+    bool is_tag = false;
+    return s->grammar_frames && grammar_allows(&s->grammar, end_token, &is_tag, NULL) == RN_OK && is_tag;
 }
 
 rn_status stream_grammar_take(rn_stream *s, int32_t token, bool *is_over, rn_error *err) {

@@ -23,11 +23,7 @@ static bool ends_with(const char *s, size_t n, const char *tag, size_t n_tag) {
 rn_status thinking_init(struct thinking *t, const output_format *format, const rn_model *m,
                         const char *template_source, const char *prompt, size_t n, rn_error *err) {
     *t = (struct thinking){.phase = THINKING_PAST, .open_id = -1, .close_id = -1};
-    if (output_format_frames(format))
-        return fail(err, RN_E_UNSUPPORTED,
-                    "grammar: output format %s frames answers in tags of its own, which a grammar "
-                    "cannot be combined with",
-                    output_format_name(format));
+    if (output_format_frames(format)) return RN_OK; // part of the grammar
     if (!output_format_reasoning(format, &t->open, &t->close)) return RN_OK;
     t->n_open = strlen(t->open), t->n_close = strlen(t->close);
     if (t->n_open >= THINKING_TAG_BYTES || t->n_close >= THINKING_TAG_BYTES)

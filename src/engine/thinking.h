@@ -32,7 +32,7 @@ struct thinking {
 };
 
 // prompt: n bytes, whose end may open the reasoning, or have closed it. It may begin with the answer only where the source of the
-// template has one of its tags. RN_E_UNSUPPORTED: the format frames answers in tags of its own.
+// template has one of its tags. Where the format frames answers, their grammar has the reasoning. RN_E_UNSUPPORTED: a tag is too long.
 rn_status thinking_init(struct thinking *t, const output_format *format, const rn_model *m,
                         const char *template_source, const char *prompt, size_t n, rn_error *err);
 void thinking_restart(struct thinking *t); // at the answer's beginning again

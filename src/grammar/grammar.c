@@ -3,9 +3,11 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "grammar/automata.h"
+#include "grammar/calls/calls.h"
 #include "grammar/mask.h"
 #include "grammar/regex.h"
 #include "grammar/tags/structural_tag.h"
+#include "output/output_formats.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -13,6 +15,7 @@ struct grammar {
     atomic_uint n_refs;
     const struct grammar_vocab *vocab;
     struct grammar_source source; // copied, to compile it again
+    struct output_format format;  // of the source, if it has one
     char *text;                   // of the source
     uint64_t n_source;            // bytes of it
     atomic_uint_fast64_t n_bytes; // all that is allocated, when the lock was last released
@@ -136,11 +139,25 @@ static rn_status compile_built(struct rules *r, const void *source, uint32_t *st
     return g->source.builder.build(r, &tokens, g->source.builder.user, start, err);
 }
 
+static rn_status compile_calls(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    const grammar *const g = source;
+    const struct grammar_tokens tokens = tokens_of(g);
+    return calls_compile(r, &g->source, &tokens, start, err);
+}
+
 static const automata_compile compilers[GRAMMAR_N_KINDS] = {
     [GRAMMAR_SCHEMA] = compile_schema, [GRAMMAR_OBJECT] = compile_object, [GRAMMAR_REGEX] = compile_regex,
     [GRAMMAR_CHOICE] = compile_choice, [GRAMMAR_CFG] = compile_cfg,       [GRAMMAR_TAGS] = compile_tags,
-    [GRAMMAR_BUILT] = compile_built,
+    [GRAMMAR_CALLS] = compile_calls,   [GRAMMAR_BUILT] = compile_built,
 };
+
+static rn_status compile_source(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    const grammar *const g = source;
+    const rn_status st = compilers[g->source.kind](r, source, start, err);
+    if (st != RN_OK || !g->source.format || g->source.kind == GRAMMAR_CALLS) return st;
+    const struct grammar_tokens tokens = tokens_of(g);
+    return frame_compile(r, &g->source, &tokens, start, err);
+}
 
 static void free_automata(grammar *g) {
     masker_free(&g->masker);
@@ -157,7 +174,7 @@ uint64_t grammar_bytes(const grammar *g) { return atomic_load(&g->n_bytes); }
 static rn_status make_automata(grammar *g, rn_error *err) {
     static const struct automata_limits limits = {GRAMMAR_MAX_EXPRS, GRAMMAR_MAX_NODES, GRAMMAR_MAX_SEARCH,
                                                   GRAMMAR_MAX_CONFIGS};
-    rn_status st = automata_make(&g->automata, &limits, compilers[g->source.kind], g, err);
+    rn_status st = automata_make(&g->automata, &limits, compile_source, g, err);
     if (st == RN_OK) st = masker_init(&g->masker, &g->automata.recognizer, &g->vocab->trie, GRAMMAR_MAX_MASKS, err);
     g->epoch++;
     g->is_made = st == RN_OK;
@@ -177,6 +194,10 @@ static rn_status copy_source(grammar *g, const struct grammar_source *from, rn_e
     if (n > GRAMMAR_MAX_TEXT)
         return fail(err, RN_E_LIMIT, "grammar: its %zu bytes or more exceed the limit of %d", n, GRAMMAR_MAX_TEXT);
     g->source = *from;
+    if (from->format) {
+        memcpy(&g->format, from->format, sizeof g->format); // with its padding, so that formats can be compared
+        g->source.format = &g->format;
+    }
     g->text = mem_alloc(n + 1);
     g->choices = mem_alloc((from->n_choices + 1) * sizeof *g->choices);
     if (!g->text || !g->choices) return fail(err, RN_E_NOMEM, "grammar: out of memory for %zu bytes", n);
@@ -216,6 +237,18 @@ rn_status grammar_compile(const struct grammar_source *source, const struct gram
     else
         *out = g;
     return st;
+}
+
+rn_status grammar_compile_like(const grammar *g, const struct output_format *format, uint32_t form, grammar **out,
+                               rn_error *err) {
+    struct grammar_source source = g->source;
+    source.format = format;
+    source.form = form;
+    return grammar_compile(&source, g->vocab, out, err);
+}
+
+bool grammar_is_of(const grammar *g, const struct output_format *format, uint32_t form) {
+    return g->source.format && g->source.form == form && memcmp(&g->format, format, sizeof *format) == 0;
 }
 
 grammar *grammar_ref(grammar *g) {
@@ -264,7 +297,7 @@ static rn_status catch_up(struct grammar_cursor *c, rn_error *err) {
         if (st != RN_OK) return st;
     }
     if (c->epoch == g->epoch) return RN_OK;
-    c->configs[0] = g->automata.recognizer.first;
+    c->configs[0] = recognizer_read(&g->automata.recognizer, g->automata.recognizer.first, c->given, c->n_given);
     for (uint32_t i = 0; i < c->n; i++)
         c->configs[i + 1] = read_token(g, c->configs[i], c->tokens[i], skip_left(c, i));
     c->epoch = g->epoch;
@@ -306,7 +339,43 @@ rn_status grammar_cursor_init(struct grammar_cursor *c, grammar *g, rn_error *er
 void grammar_cursor_free(struct grammar_cursor *c) {
     mem_free(c->tokens);
     mem_free(c->configs);
+    mem_free(c->given);
     *c = (struct grammar_cursor){0};
+}
+
+enum { MAX_GIVEN = 1024 };
+struct giving {
+    const char *bytes;
+    size_t n; // at first all; then of the end that texts begin with
+};
+static void find_end(struct grammar_cursor *c, void *user) {
+    struct giving *const x = user;
+    struct recognizer *const p = &c->g->automata.recognizer;
+    for (; x->n > 0; x->bytes++, x->n--)
+        if (recognizer_read(p, p->first, x->bytes, x->n) != CONFIG_DEAD) return;
+}
+
+rn_status grammar_cursor_give(struct grammar_cursor *c, const int32_t *tokens, size_t n, rn_error *err) {
+    const struct grammar_vocab *const v = c->g->vocab;
+    char *const bytes = mem_alloc(MAX_GIVEN);
+    size_t at = MAX_GIVEN;
+    if (!bytes) return fail(err, RN_E_NOMEM, "grammar: out of memory");
+    for (; n > 0 && tokens[n - 1] >= 0 && tokens[n - 1] < v->n_tokens && v->tokens[tokens[n - 1]].n <= at; n--) {
+        const struct token_bytes t = v->tokens[tokens[n - 1]];
+        at -= t.n;
+        if (t.n) memcpy(bytes + at, t.bytes, t.n);
+    }
+    struct giving x = {bytes + at, MAX_GIVEN - at};
+    const rn_status st = with_automata(c, find_end, &x, err);
+    if (st != RN_OK) {
+        mem_free(bytes);
+        return st;
+    }
+    memmove(bytes, x.bytes, x.n);
+    c->given = bytes;
+    c->n_given = x.n;
+    c->epoch = 0; // what was read is read again
+    return RN_OK;
 }
 
 struct step {

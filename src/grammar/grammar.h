@@ -13,6 +13,8 @@
 #include "grammar/text/grammar_text.h"
 #include "grammar/vocab_trie.h"
 
+struct output_format;
+
 enum grammar_kind {
     GRAMMAR_SCHEMA, // text: a JSON Schema
     GRAMMAR_OBJECT, // any JSON object
@@ -20,7 +22,8 @@ enum grammar_kind {
     GRAMMAR_CHOICE, // one of the choices
     GRAMMAR_CFG,    // text: a context-free grammar, GBNF or Lark, which its text tells
     GRAMMAR_TAGS,   // text: structural tags (tags/structural_tag.h)
-    GRAMMAR_BUILT,  // `builder` puts the rules together
+    GRAMMAR_CALLS, // text: a list of tools, of which the answer calls some; choices: of which names, n_choices 0: all
+    GRAMMAR_BUILT, // `builder` puts the rules together
     GRAMMAR_N_KINDS
 };
 
@@ -47,6 +50,10 @@ struct grammar_source {
     size_t n_choices;
     enum json_space space; // of JSON
     struct grammar_builder builder;
+    // How the answer is written around what the above says; NULL: not at all.
+    const struct output_format *format;
+    uint32_t form;               // CALLS: which of the format's ways of writing calls
+    bool is_single, is_optional; // CALLS: one call at most; answers without calls, too
 };
 
 enum grammar_limits {
@@ -79,6 +86,11 @@ typedef struct grammar grammar;
 // enforced, which is named; RN_E_LIMIT, RN_E_NOMEM.
 rn_status grammar_compile(const struct grammar_source *source, const struct grammar_vocab *vocab, grammar **out,
                           rn_error *err);
+// The same source as that of g, in answers of another format.
+rn_status grammar_compile_like(const grammar *g, const struct output_format *format, uint32_t form, grammar **out,
+                               rn_error *err);
+// Was it compiled for answers of this format?
+bool grammar_is_of(const grammar *g, const struct output_format *format, uint32_t form);
 grammar *grammar_ref(grammar *g);
 void grammar_unref(grammar *g); // NULL is fine
 // Bytes that it takes now, without its vocabulary; more as texts reach new states. Waits for no one.
@@ -92,9 +104,15 @@ struct grammar_cursor {
     uint32_t n, max;
     uint64_t epoch; // of the automata that `configs` is about; 0: none
     size_t skip;    // bytes of the first tokens that stand before the text, set before the first one is taken
+    // Bytes that the text begins with before the first token, owned; NULL: none.
+    char *given;
+    size_t n_given;
 };
 rn_status grammar_cursor_init(struct grammar_cursor *c, grammar *g, rn_error *err);
 void grammar_cursor_free(struct grammar_cursor *c);
+// Before the first token is taken: the text begins with the longest end of these tokens' texts, up to 1 KiB, that texts of the
+// grammar begin with. Errors: RN_E_LIMIT, RN_E_NOMEM.
+rn_status grammar_cursor_give(struct grammar_cursor *c, const int32_t *tokens, size_t n, rn_error *err);
 // May the token follow? Then it is taken. Tokens outside the vocabulary may not.
 // Errors: RN_E_LIMIT, RN_E_NOMEM; the cursor is as it was.
 rn_status grammar_take(struct grammar_cursor *c, int32_t token, bool *is_allowed, rn_error *err);

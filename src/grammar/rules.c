@@ -23,7 +23,7 @@ rn_status rules_init(struct rules *r, struct exprs *e, uint32_t limit, rn_error 
 
 void rules_free(struct rules *r) {
     mem_free(r->syms), mem_free(r->kids), mem_free(r->rules), mem_free(r->nodes), mem_free(r->edges),
-        mem_free(r->links);
+        mem_free(r->links), mem_free(r->needs);
     *r = (struct rules){0};
 }
 
@@ -136,6 +136,11 @@ void rule_link(struct rules *r, uint32_t rule, uint32_t from, uint32_t to, sym_i
     r->links[r->n_links++] = (struct link){rule, from, to, sym};
     x->is_defined = true;
     if (x->n_places <= last) x->n_places = last < 1 ? 2 : last + 1;
+}
+
+void rule_need(struct rules *r, uint32_t rule, uint32_t tool) {
+    if (grow(r, &r->needs, r->n_needs, &r->max_needs, sizeof *r->needs))
+        r->needs[r->n_needs++] = (struct need){rule, tool};
 }
 
 // ---- which symbols match anything, and which the empty text: to the least fixed point ----
@@ -362,5 +367,11 @@ rn_status rules_compile(struct rules *r, uint32_t start, struct dfa *d, rn_error
     mem_free(m.found), mem_free(r->marks);
     r->marks = NULL;
     if (r->e->status != RN_OK) return exprs_status(r->e, err);
+    for (uint32_t i = 0; i < r->n_needs; i++)
+        if (!r->rules[r->needs[i].rule].is_productive)
+            return fail(err, RN_E_FORMAT,
+                        "tools[%u].parameters: there are no such arguments, or none that the output "
+                        "format can write",
+                        r->needs[i].tool);
     return matches ? RN_OK : fail(err, RN_E_FORMAT, "nothing matches");
 }

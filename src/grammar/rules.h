@@ -49,6 +49,10 @@ struct rule {
     bool is_counted, is_defined, is_nullable, is_productive;
 };
 
+struct need { // a rule that has to match something
+    uint32_t rule, tool;
+};
+
 struct rules {
     struct exprs *e;
     struct sym *syms;
@@ -61,6 +65,8 @@ struct rules {
     uint32_t n_nodes, max_nodes;
     struct edge *edges;
     uint32_t n_edges;
+    struct need *needs;
+    uint32_t n_needs, max_needs;
     struct link *links; // sorted by their rules once compiled
     uint32_t n_links, max_links;
     uint8_t *marks; // scratch while it is compiled
@@ -84,6 +90,9 @@ uint32_t rule_of_term(struct rules *r, expr_id x); // a new one, of one terminal
 void rule_define(struct rules *r, uint32_t rule, sym_id body);
 // A rule as a graph: a text of it leads from place 0 to place 1. Places are numbered by the caller.
 void rule_link(struct rules *r, uint32_t rule, uint32_t from, uint32_t to, sym_id sym);
+
+// Compiling fails unless the rule matches something: the arguments of a tool, as errors name it.
+void rule_need(struct rules *r, uint32_t rule, uint32_t tool);
 
 // Makes the nodes. d: has its expressions from `e`, and was made after all of them.
 // Errors: RN_E_FORMAT: the grammar matches nothing; what exprs_status() says.

@@ -81,8 +81,11 @@ rn_status output_format_with_calls(const output_format *f, const output_format *
     output_format *const made = mem_alloc(sizeof *made);
     *out = made;
     if (!made) return fail(err, RN_E_NOMEM, "output format %s: out of memory", calls->name);
-    *made = *calls;
+    memcpy(made, calls, sizeof *made);
     memcpy(made->framing, f->framing, sizeof made->framing);
+    made->frame = f->frame;
+    made->frame.calls = made->frame.calls_end = NULL;
+    made->frame.says_calls = true;
     if (f->reasoning[0].open) memcpy(made->reasoning, f->reasoning, sizeof made->reasoning);
     return RN_OK;
 }
@@ -97,7 +100,46 @@ bool output_format_reasoning(const output_format *f, const char **open, const ch
     return *open != NULL;
 }
 
-bool output_format_frames(const output_format *f) { return f->framing[0] != NULL; }
+// The length of the spelling; 0: not all of it is in the source. Tags are looked for one by one, since templates put them together.
+static size_t length_in(const char *source, const char *spelling) {
+    size_t length = 0;
+    for (const char *s = spelling ? spelling : ""; *s;) {
+        char tag[OUTPUT_MAX_NAME];
+        size_t n = 0;
+        if (*s == '%') {
+            s += 2;
+            continue;
+        }
+        do tag[n++] = *s++;
+        while (*s && n + 1 < sizeof tag && !strchr("%<[", *s) && s[-1] != '>' && s[-1] != ']');
+        tag[n] = 0;
+        if (n > 1 && !strstr(source, tag)) return 0;
+        length += n;
+    }
+    return length;
+}
+
+uint32_t output_format_form(const output_format *f, const char *source) {
+    uint32_t best = UINT32_MAX;
+    size_t most = 0;
+    for (uint32_t i = 0; i < FORMAT_FORMS && f->forms[i].body; i++) {
+        const struct call_form *const form = &f->forms[i];
+        const char *const parts[] = {form->open, form->head, form->tails[0], form->tails[1]};
+        size_t length = 0;
+        bool is_there = true;
+        if (form->writes.never) continue;
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+            const size_t n = length_in(source, parts[k]);
+            is_there &= n > 0 || !parts[k];
+            length += n;
+        }
+        if (best == UINT32_MAX || (is_there && length > most)) best = i, most = is_there ? length : 0;
+    }
+    return best == UINT32_MAX ? 0 : best;
+}
+
+bool output_format_has_calls(const output_format *f) { return f->forms[0].body != BODY_NONE; }
+bool output_format_frames(const output_format *f) { return f->frame.content[0].open != NULL; }
 size_t output_n_formats(void) { return n_output_formats; }
 
 const output_format *output_format_at(size_t i, const char **help) {

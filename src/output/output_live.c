@@ -83,6 +83,14 @@ static enum tag_result step_one(struct live_tag *t, unsigned char c, size_t at) 
     return body_begins(t, c) ? TAG_DONE : TAG_DEAD;
 }
 
+// A framing tag has the same text as the call's head (>>>all before what is said, >>>NAME before arguments): it is one.
+static bool is_framing(const output_parser *p) {
+    if (!p->accepted.end || p->accepted.tag.kind != TAG_FRAMING) return false;
+    for (size_t i = p->accepted.end; i + 1 < p->pos; i++)
+        if (!is_space((unsigned char)p->bytes[i])) return false;
+    return true;
+}
+
 bool live_step(output_parser *p, unsigned char c, struct live_tag *call) {
     size_t n = 0;
     for (size_t i = 0; i < p->n_live; i++) {
@@ -90,6 +98,7 @@ bool live_step(output_parser *p, unsigned char c, struct live_tag *call) {
         const enum tag_result r = step_one(&t, c, p->pos - 1 - p->tag_at);
         if (r == TAG_MORE) p->live[n++] = t;
         if (r != TAG_DONE) continue;
+        if (t.kind == TAG_CALL && is_framing(p)) continue;
         if (t.kind == TAG_CALL) return *call = t, true;
         if (p->accepted.end < p->pos) p->accepted = (struct accepted_tag){.tag = t, .end = p->pos};
     }

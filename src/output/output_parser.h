@@ -57,6 +57,9 @@ size_t output_n_formats(void);
 const output_format *output_format_at(size_t i, const char **help);
 // The tags around reasoning; false: the format has none.
 bool output_format_reasoning(const output_format *f, const char **open, const char **close);
+// The way of writing calls, of those that the format has: the one of which a template's source has the most. 0: the first one.
+uint32_t output_format_form(const output_format *f, const char *template_source);
+bool output_format_has_calls(const output_format *f);
 // Does it write tags of its own around what is neither reasoning nor a call?
 bool output_format_frames(const output_format *f);
 // Is this control token's spelling part of one of the format's tags? If so, it must be included in the pushed text; the spellings of

@@ -205,14 +205,60 @@ TEST(an_answer_does_not_reason_where_it_should_not) {
     close_rig(&g);
 }
 
-TEST(formats_that_frame_answers_are_refused_by_name) {
+// The bytes of a text, but <|end|>, which is a control token here, and one that ends answers.
+static void script_tags(struct script *s, const char *text) {
+    static const char end[] = "<|end|>";
+    for (const char *at; (at = strstr(text, end)); text = at + strlen(end)) {
+        while (text < at) script_id(s, (uint8_t)*text++);
+        script_id(s, CHAT_ASSISTANT_END);
+    }
+    script_bytes(s, text);
+}
+
+// The tags are a part of the grammar, and the prompt may have written the first of them.
+TEST(a_grammar_stands_between_the_tags_of_formats_that_frame_answers) {
+    static const struct {
+        const char *format, *prompt, *says, *reasoning;
+    } cases[] = {
+        {"harmony", "<|start|>assistant", "<|channel|>final<|message|>{\"a\": 7}", ""},
+        {"harmony", "<|start|>assistant",
+         "<|channel|>analysis<|message|>hm\n<|end|><|start|>assistant<|channel|>final<|message|>{\"a\": 7}", "hm"},
+        {"muse", "<|start|>assistant", " to=user<|message|>{\"a\": 7}", ""},
+        {"muse", "<|start|>assistant", " to=self<|message|>hm<|eom|><|start|>assistant to=user<|message|>{\"a\": 7}",
+         "hm"},
+        {"command-a", "<|CHATBOT_TOKEN|>",
+         "<|START_THINKING|>hm<|END_THINKING|><|START_RESPONSE|>{\"a\": 7}<|END_RESPONSE|>", "hm"},
+        {"command-a", "<|START_THINKING|>", "hm<|END_THINKING|><|START_RESPONSE|>{\"a\": 7}<|END_RESPONSE|>", "hm"},
+        {"command-a", "", "<|START_RESPONSE|>{\"a\": 7}<|END_RESPONSE|>", ""},
+        {"kimi-k3", "<|open|>message role=\"assistant\"<|sep|><|open|>response<|sep|>",
+         "{\"a\": 7}<|close|>response<|sep|><|close|>message<|sep|>", ""},
+        {"functionary-3.2", "\n\n>>>", "all\n{\"a\": 7}", ""},
+        {"solar", "<|begin|>assistant", "<|content|>{\"a\": 7}", ""},
+        {"solar", "<|begin|>assistant<|think|>", "hm<|end|><|begin|>assistant<|content|>{\"a\": 7}", "hm"},
+    };
     struct rig g;
-    rn_stream *s = NULL;
-    rn_error err = {0};
+    static struct heard h;
     if (!open_rig(&g)) return;
-    const rn_request r = ask(&g, "harmony");
-    CHECK_FAILS(rn_stream_begin(g.f.engine, &r, &s, &err), RN_E_UNSUPPORTED, &err);
-    CHECK_HAS(err.text, "grammar: output format harmony frames answers");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char source[256];
+        rn_template *tmpl = NULL;
+        rn_error err = {0};
+        check_note("case %zu: %s", i, cases[i].format);
+        snprintf(source, sizeof source, "{{ messages[0]['content'] }}%s", cases[i].prompt);
+        CHECK_OK(rn_template_compile(source, strlen(source), "test", &tmpl, &err), &err);
+        g.script.n = g.script.at = 0;
+        script_tags(&g.script, cases[i].says);
+        rn_request r = ask(&g, cases[i].format);
+        r.max_tokens = 200;
+        g.chat.tmpl = tmpl;
+        if (listen(g.f.engine, &r, &h)) {
+            CHECK_STR(h.o.text, cases[i].says);
+            CHECK_STR(h.content, "{\"a\": 7}");
+            CHECK_STR(h.reasoning, cases[i].reasoning);
+            CHECK_STR(h.o.detail, "grammar");
+        }
+        rn_template_close(tmpl);
+    }
     close_rig(&g);
 }
 

@@ -232,6 +232,7 @@ TEST(channels_and_recipients_are_read_from_headers) {
         {"only the beginning of a header", "harmony", start, " to", "C( to)"},
         {"the prompt began it", "functionary-3.2", "<|end_header_id|>\n\n>>>", "all\nYes>>>f\n{\"a\":1}",
          "C(Yes) T0(f,{\"a\":1})"},
+        {"what is said is an object", "functionary-3.2", ">>>", "all\n{\"a\":1}>>>f\n{}", "C({\"a\":1}) T0(f,{})"},
         {"the prompt began it, a call", "functionary-3.2", ">>>", "f\n{\"a\":1}", "T0(f,{\"a\":1})"},
         {"the prompt began it, and no call", "functionary-3.2", ">>>", "f\nx", "C(f\nx)"},
         {"the prompt began a call", "mistral", "[TOOL_CALLS]", "f[ARGS]{\"a\":1}", "T0(f,{\"a\":1})"},

@@ -60,7 +60,7 @@ REFUSED = [   # path, body, status, code, param, why
     (CHAT, {'messages': STORY, 'response_format': {'type': 'xml'}}, 'invalid_value', 'response_format', 'no such type'),
     (CHAT, {'messages': STORY, 'tools': TOOLS, 'response_format': {'type': 'json_object'}}, 'unsupported_parameter', 'tools', 'a form and tools'),
     (CHAT, {'messages': STORY, 'grammar': 'root ::= x'}, 'invalid_value', 'grammar', 'no such rule'),
-    (CHAT, {'messages': STORY, 'tool_choice': 'required', 'tools': TOOLS}, 'unsupported_parameter', 'tool_choice', 'forced'),
+    (CHAT, {'messages': STORY, 'tool_choice': 'required', 'tools': TOOLS}, 'unsupported_parameter', 'tool_choice', 'a model without calls'),
     (CHAT, {'messages': STORY, 'tool_choice': 'any'}, 'invalid_value', 'tool_choice', 'no such word'),
     (CHAT, {'messages': STORY, 'tools': {}}, 'invalid_value', 'tools', 'an object'),
     (CHAT, {'messages': STORY, 'chat_template_kwargs': {'messages': []}}, 'invalid_value', 'chat_template_kwargs', 'shadows'),

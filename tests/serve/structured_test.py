@@ -214,15 +214,22 @@ def what_is_wrong_is_named_with_its_place():
 
 
 @test
-def a_model_whose_output_format_cannot_have_a_form_is_named_with_the_member():
-    with Folder() as folder, serving(chat_model(folder), '--output-format', 'llama-4') as s:
-        for path, body, param in ((CHAT, {'response_format': {'type': 'json_object'}}, 'response_format'), (GENERATE, {'regex': 'a'}, 'regex'),
-                                  ('/api/chat', {'format': 'json', 'stream': False}, None)):
-            answer = post(s, path, messages=STORY, **body)
-            error = error_of(answer.json)
-            equal((answer.status, error['param']), (400, param), answer.body)
-            check('output format llama-4 frames' in error['message'], error)
-        equal(good(s, GENERATE, prompt='a', regex='b')['choices'][0]['text'], 'b')       # not a chat
+def a_form_stands_between_the_tags_of_formats_that_frame_answers():
+    for name in ('llama-4', 'harmony', 'muse', 'command-a', 'kimi-k3', 'functionary-3.2', 'solar', 'granite', 'apriel'):
+        with Folder() as folder, serving(chat_model(folder), '--output-format', name) as s:
+            body = {'messages': STORY, 'temperature': 5, 'top_k': 0, 'top_p': 1, 'min_p': 0, 'max_tokens': 120, 'n': 8}
+            ends = 0                                                # others reason until they are cut off
+            for choice in good(s, CHAT, response_format={'type': 'json_schema', 'json_schema': {'schema': OBJECT}}, seed=3, **body)['choices']:
+                said = choice['message']
+                if choice['finish_reason'] == 'stop':
+                    equal(sorted(json.loads(said['content'])), ['at', 'n'], (name, said))
+                    ends += 1
+                else:
+                    equal(choice['finish_reason'], 'length', (name, choice))
+            check(ends, name)
+            told, finish = joined(stream(s, CHAT, choices=['yes', 'no'], seed=4, **{**body, 'n': 1}))
+            check(told['content'] in ('yes', 'no') or finish == 'length', name, told)
+            equal(good(s, GENERATE, prompt='a', regex='b')['choices'][0]['text'], 'b')       # not a chat
 
 
 @test

@@ -7,7 +7,16 @@
 
 #include <stdbool.h>
 
-enum { CHAT_BOS = 272, CHAT_START = 276, CHAT_END = 277, CHAT_CALL = 283, CHAT_CALL_END, CHAT_THINK, CHAT_THINK_END };
+enum {
+    CHAT_BOS = 272,
+    CHAT_START = 276,
+    CHAT_END = 277,
+    CHAT_ASSISTANT_END = 282,
+    CHAT_CALL,
+    CHAT_CALL_END,
+    CHAT_THINK,
+    CHAT_THINK_END
+};
 enum chat_model_kind { CHAT_PLAIN, CHAT_WINDOWED, CHAT_RECURRENT };
 
 struct chat_model {

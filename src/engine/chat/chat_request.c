@@ -155,8 +155,10 @@ rn_status stream_make_answer(rn_stream *s, const rn_request *r, const output_for
     s->text.heal_most = p->text.n - p->reply_from; // what a template writes is not taken back
     if (st == RN_OK && r->grammar) {
         const char *const source = rn_template_source(r->chat->tmpl ? r->chat->tmpl : m->tmpl);
-        const rn_status thinks = thinking_init(&s->thinking, format, m, source, p->text.s, p->reply_from, err);
-        if (thinks != RN_OK) return thinks;
+        const rn_status begins = r->grammar->model == m ? stream_grammar_in_chat(s, r->grammar, format, source,
+                                                                                 p->text.s, p->reply_from, err)
+                                                        : RN_OK; // which is refused where the grammar is looked at
+        if (begins != RN_OK) return begins;
         if (r->chat->continue_final && (st = find_continued(s, p, ids, err)) != RN_OK) return st;
     }
     return st == RN_OK ? answer_create(format, m->tok, package_vocab(m->pkg), p, &s->answer, err) : st;

@@ -32,17 +32,6 @@ enum schema_limits {         // docs/structured-output.md
     SCHEMA_MAX_PART_LITS = 128, // schemas of one member or item
 };
 
-enum value_type {
-    TYPE_NULL = 1,
-    TYPE_FALSE = 2,
-    TYPE_TRUE = 4,
-    TYPE_NUMBER = 8,
-    TYPE_STRING = 16,
-    TYPE_ARRAY = 32,
-    TYPE_OBJECT = 64,
-    TYPE_ALL = 127
-};
-
 // How numbers may be written, by conditions on them; what is written for several is all of these.
 enum number_digits {
     DIGITS_ANY,
@@ -167,6 +156,29 @@ struct rest { // what unevaluatedProperties or unevaluatedItems does not apply t
 struct lit_set {
     lit_id *lits; // sorted
     uint32_t n, rule;
+    uint32_t spelling;
+};
+
+enum { N_CODINGS = CODING_JSON + 1, MAX_SPELLINGS = 2 + ARGUMENT_TAGS, SPELLING_JSON = 0, SPELLING_ARGUMENTS = 1 };
+
+enum member_style {
+    MEMBER_QUOTED, // names in quotes
+    MEMBER_BARE,   // without, where they are words
+    MEMBER_TAGGED, // name and value between tags
+};
+
+// How values are written. JSON is number 0, the outermost object of arguments number 1.
+struct spelling {
+    struct json_marks marks; // of the arrays and objects
+    enum coding coding;      // of strings and names
+    enum member_style members;
+    uint32_t inner, container; // spellings of what is in arrays and objects, and of themselves
+    unsigned types;            // that it can write
+    const char *words[3];      // null, false, true
+    expr_id quote;             // around strings
+    expr_id strings;           // that it can write; EXPR_ANY: all
+    expr_id before, after;     // a value
+    uint32_t any_rule;         // rule of any value; UINT32_MAX: not made yet
 };
 
 struct resource {
@@ -189,7 +201,8 @@ struct context {
     const struct json_node *root;
     struct arena arena;
     struct lit *lits;
-    struct meaning **meanings; // by literal; NULL: not asked for yet
+    // by coding and literal; NULL: not asked for yet
+    struct meaning **meanings[N_CODINGS];
     // by literal: the search for forms has taken it on the way to where it is
     uint8_t *taken;
     uint32_t n_lits, max_lits;
@@ -207,10 +220,12 @@ struct context {
     bool whole_has_no_point;     // up to draft 4, 1.0 is no integer
     uint64_t n_steps, max_steps; // of the search for forms
     uint32_t n_within, n_choices;
-    uint32_t any_rule; // rule of any value; UINT32_MAX: not made yet
-    sym_id comma, colon, open_object, close_object, open_array, close_array;
-    expr_id any_char, any_text; // within a string
-    expr_id free_text;          // with every escape that JSON has
+    struct spelling spellings[MAX_SPELLINGS];
+    const struct spelling *now;             // of what is being written
+    const struct arguments_form *arguments; // NULL: a value, not arguments
+    // by coding: within a string; of any string, with every escape that it has
+    expr_id any_char[N_CODINGS], any_text[N_CODINGS], free_text[N_CODINGS];
+    expr_id word; // a name without quotes
     rn_status st;
     rn_error *err;
 };
@@ -288,8 +303,10 @@ bool schema_cell_lits(struct context *c, const struct form *f, const struct json
 
 // ---- symbols and texts ----
 
-// A value that satisfies all of these; sorts them. SYM_NEVER after an error.
+// A value that satisfies all of these, spelled as items and members are here; sorts them. SYM_NEVER
+// after an error.
 sym_id schema_value(struct context *c, lit_id *lits, uint32_t n);
+sym_id schema_value_in(struct context *c, uint32_t spelling, lit_id *lits, uint32_t n);
 void schema_write_object(struct context *c, const struct form *f, uint32_t rule);
 void schema_write_array(struct context *c, const struct form *f, uint32_t rule);
 // The same for unique items, of which the first n_first have schemas of their own; up to `max`.
@@ -299,6 +316,10 @@ expr_id schema_quoted(struct context *c, expr_id content);
 expr_id schema_name_expr(struct context *c, const struct json_node *name); // without quotes
 // any string, with every escape
 expr_id schema_free_text(struct context *c);
+// spellings.c: makes them; arguments NULL: of JSON
+void schema_spellings(struct context *c, enum json_space space, const struct arguments_form *arguments);
+// A member of this name (node NULL: of one of the names) whose value satisfies n literals.
+sym_id schema_member(struct context *c, const struct json_node *node, expr_id names, lit_id *lits, uint32_t n);
 // names that are meant
 expr_id schema_names(struct context *c, enum names_of which, const struct json_node *node);
 bool schema_matches(struct context *c, expr_id x, const struct json_node *name);

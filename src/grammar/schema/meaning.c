@@ -281,7 +281,7 @@ static unsigned free_types(const struct form *f) {
 }
 
 const struct meaning *schema_meaning(struct context *c, lit_id id) {
-    struct meaning *k = c->meanings[id];
+    struct meaning *k = c->meanings[c->now->coding][id];
     const struct lit x = c->lits[id];
     if (!schema_ok(c)) return NULL;
     if (k && !k->is_known) return schema_stop(c, RN_E_ARG, x.node, "refers to itself"), NULL;
@@ -289,7 +289,7 @@ const struct meaning *schema_meaning(struct context *c, lit_id id) {
     if (c->n_within == SCHEMA_MAX_WITHIN)
         return schema_stop(c, RN_E_LIMIT, x.node, "more than %d schemas apply to one value", SCHEMA_MAX_WITHIN), NULL;
     if (!(k = schema_alloc(c, sizeof *k))) return NULL;
-    c->meanings[id] = k;
+    c->meanings[c->now->coding][id] = k;
     c->n_within++;
     k->own = (struct form){.types = TYPE_ALL,
                            .string = EXPR_ANY,

@@ -48,7 +48,7 @@ expr_id mean_pattern(struct context *c, const struct json_node *pattern) {
     // A member of patternProperties is a pattern by its name, `pattern` by its text.
     const bool by_text = pattern->kind == JSON_STRING && word_of(pattern) == PATTERN;
     const char *const s = by_text ? (n = pattern->n_text, pattern->text) : schema_name(pattern, &n);
-    const rn_status st = regex_expr(c->e, s, n, REGEX_SEARCH, CODING_JSON, &x, &why);
+    const rn_status st = regex_expr(c->e, s, n, REGEX_SEARCH, c->now->coding, &x, &why);
     if (st != RN_OK) schema_stop(c, st, pattern, "%s", why.text);
     return x;
 }
@@ -61,7 +61,7 @@ static expr_id format_expr(struct context *c, const struct json_node *k) {
     if (!pattern && format_is_known(k->text, k->n_text))
         return schema_stop(c, RN_E_UNSUPPORTED, k, "%.*s is not supported", (int)k->n_text, k->text), EXPR_NEVER;
     if (!pattern) return EXPR_ANY; // an annotation
-    const rn_status st = regex_expr(c->e, pattern, strlen(pattern), REGEX_WHOLE, CODING_JSON, &x, &why);
+    const rn_status st = regex_expr(c->e, pattern, strlen(pattern), REGEX_WHOLE, c->now->coding, &x, &why);
     if (st != RN_OK) schema_stop(c, st, k, "%s", why.text);
     return x;
 }
@@ -75,10 +75,12 @@ static bool read_length(struct context *c, const struct json_node *k, uint32_t *
 
 // Strings of min..max characters, or with `negated` all others.
 static expr_id lengths(struct context *c, uint32_t min, uint32_t max, bool negated) {
-    if (!negated) return min > max ? (expr_id)EXPR_NEVER : expr_repeat(c->e, c->any_char, min, max);
-    if (min > max) return c->any_text;
-    const expr_id less = min == 0 ? (expr_id)EXPR_NEVER : expr_repeat(c->e, c->any_char, 0, min - 1);
-    return max == EXPR_NO_MAX ? less : expr_or2(c->e, less, expr_repeat(c->e, c->any_char, max + 1, EXPR_NO_MAX));
+    if (!negated) return min > max ? (expr_id)EXPR_NEVER : expr_repeat(c->e, c->any_char[c->now->coding], min, max);
+    if (min > max) return c->any_text[c->now->coding];
+    const expr_id less = min == 0 ? (expr_id)EXPR_NEVER : expr_repeat(c->e, c->any_char[c->now->coding], 0, min - 1);
+    return max == EXPR_NO_MAX
+               ? less
+               : expr_or2(c->e, less, expr_repeat(c->e, c->any_char[c->now->coding], max + 1, EXPR_NO_MAX));
 }
 
 // negated: the opposite. *written: how numbers are written for it, added to.
@@ -233,7 +235,7 @@ void mean_value(struct making *m, const struct json_node *v) {
         f->types = negated ? TYPE_ALL & ~type : type;
     } else if (type & (TYPE_STRING | TYPE_NUMBER)) {
         const expr_id text =
-            type == TYPE_STRING ? chars_text(c->e, v->text, v->n_text, CODING_JSON) : number_text(c, v);
+            type == TYPE_STRING ? chars_text(c->e, v->text, v->n_text, c->now->coding) : number_text(c, v);
         if (!negated) f->types = type;
         *(type == TYPE_STRING ? &f->string : &f->number) = negated ? expr_not(c->e, text) : text;
         f->digits = type == TYPE_NUMBER ? DIGITS_PLAIN : DIGITS_ANY;
@@ -271,7 +273,7 @@ void mean_scalars(struct making *m, const struct json_node *list) {
         if (v->kind == JSON_STRING) strings[n_strings++] = (struct text){v->text, v->n_text};
         if (v->kind == JSON_NUMBER) numbers[n_numbers++] = number_text(c, v);
     }
-    const expr_id string = chars_texts(c->e, strings, n_strings, CODING_JSON),
+    const expr_id string = chars_texts(c->e, strings, n_strings, c->now->coding),
                   number = expr_or(c->e, numbers, n_numbers);
     f->digits = n_numbers > 0 ? DIGITS_PLAIN : DIGITS_ANY;
     if (!m->x->negated) {

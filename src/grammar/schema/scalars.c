@@ -10,7 +10,7 @@ static expr_id remembered(struct context *c, lit_id id, unsigned type) {
     const struct meaning *const known = schema_meaning(c, id);
     if (!known || !(known->may & type)) return EXPR_NEVER;
     if (known->must & type) return EXPR_ANY;
-    struct meaning *const k = c->meanings[id];
+    struct meaning *const k = c->meanings[c->now->coding][id];
     bool *const has = type == TYPE_STRING ? &k->has_string : &k->has_number;
     expr_id *const x = type == TYPE_STRING ? &k->string : &k->number;
     if (!*has) *x = combine(c, id, type), *has = true;
@@ -25,7 +25,7 @@ static expr_id all_of(struct context *c, const struct list *lits, unsigned type)
 }
 
 static expr_id combine(struct context *c, lit_id id, unsigned type) {
-    const struct meaning *const k = c->meanings[id];
+    const struct meaning *const k = c->meanings[c->now->coding][id];
     expr_id x = expr_and2(c->e, type == TYPE_STRING ? k->own.string : k->own.number, all_of(c, k->rest.todo, type));
     for (const struct choice *choice = k->rest.choices; choice && schema_ok(c); choice = choice->next) {
         expr_id *const ways = schema_alloc(c, (choice->n + 1) * sizeof *ways);

@@ -85,12 +85,15 @@ lit_id schema_lit(struct context *c, struct lit x) {
         const uint32_t max = c->max_lits ? c->max_lits * 2 : 128;
         struct lit *const lits = mem_realloc(c->lits, max * sizeof *lits);
         if (lits) c->lits = lits;
-        struct meaning **const meanings =
-            lits ? mem_realloc((void *)c->meanings, max * sizeof(struct meaning *)) : NULL;
-        if (meanings) c->meanings = meanings;
-        uint8_t *const taken = meanings ? mem_realloc(c->taken, max) : NULL;
+        bool has_room = lits != NULL;
+        for (int i = 0; i < N_CODINGS && has_room; i++) {
+            struct meaning **const m = mem_realloc((void *)c->meanings[i], max * sizeof(struct meaning *));
+            if (!(has_room = m != NULL)) break;
+            c->meanings[i] = m;
+            memset((void *)(m + c->max_lits), 0, (max - c->max_lits) * sizeof *m);
+        }
+        uint8_t *const taken = has_room ? mem_realloc(c->taken, max) : NULL;
         if (!taken) return schema_stop(c, RN_E_NOMEM, NULL, "out of memory"), 0;
-        memset((void *)(meanings + c->max_lits), 0, (max - c->max_lits) * sizeof *meanings);
         memset(taken + c->max_lits, 0, max - c->max_lits);
         c->taken = taken, c->max_lits = max;
     }
@@ -106,11 +109,11 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static uint32_t set_slot(struct context *c, const lit_id *lits, uint32_t n) {
-    uint32_t i = (uint32_t)hash_bytes(lits, n * sizeof *lits, 3) & (c->set_table_size - 1);
+static uint32_t set_slot(struct context *c, uint32_t spelling, const lit_id *lits, uint32_t n) {
+    uint32_t i = (uint32_t)hash_bytes(lits, n * sizeof *lits, 3 + spelling) & (c->set_table_size - 1);
     for (; c->set_table[i]; i = (i + 1) & (c->set_table_size - 1)) {
         const struct lit_set *const s = &c->sets[c->set_table[i] - 1];
-        if (s->n == n && memcmp(s->lits, lits, n * sizeof *lits) == 0) break;
+        if (s->n == n && s->spelling == spelling && memcmp(s->lits, lits, n * sizeof *lits) == 0) break;
     }
     return i;
 }
@@ -123,32 +126,48 @@ static bool grow_sets(struct context *c) {
     if (!table) return schema_stop(c, RN_E_NOMEM, NULL, "out of memory");
     mem_free(c->set_table);
     c->set_table = table, c->set_table_size = size;
-    for (uint32_t i = 0; i < c->n_sets; i++) c->set_table[set_slot(c, c->sets[i].lits, c->sets[i].n)] = i + 1;
+    for (uint32_t i = 0; i < c->n_sets; i++)
+        c->set_table[set_slot(c, c->sets[i].spelling, c->sets[i].lits, c->sets[i].n)] = i + 1;
     return true;
 }
 
-static sym_id any_value(struct context *c) {
+static sym_id word(struct rules *r, const char *s) { return sym_text(r, s, strlen(s)); }
+
+// Any value, in a spelling whose arrays and objects are spelled like it.
+static sym_id any_value(struct context *c, uint32_t spelling) {
     struct rules *const r = c->r;
-    if (c->any_rule == UINT32_MAX && schema_ok(c)) {
-        c->any_rule = rule_new(r);
-        const sym_id value = sym_rule(r, c->any_rule), string = sym_term(r, schema_quoted(c, c->free_text));
-        const sym_id member = sym_seq(r, (sym_id[]){string, c->colon, value}, 3);
-        const sym_id more = sym_repeat(r, sym_seq(r, (sym_id[]){c->comma, member}, 2), 0, EXPR_NO_MAX);
+    struct spelling *const p = &c->spellings[spelling];
+    const struct spelling *const before = c->now;
+    if (p->any_rule == UINT32_MAX && schema_ok(c)) {
+        p->any_rule = rule_new(r);
+        c->now = p;
+        const struct json_marks *const m = &p->marks;
+        const expr_id free_text = c->free_text[p->coding];
+        const sym_id value = sym_rule(r, p->any_rule),
+                     string = sym_term(r, schema_quoted(c, expr_and2(c->e, free_text, p->strings)));
+        const sym_id name = p->members == MEMBER_BARE ? sym_term(r, c->word) : string;
+        const sym_id member = sym_seq(r, (sym_id[]){name, m->colon, value}, 3);
+        const sym_id more = sym_repeat(r, sym_seq(r, (sym_id[]){m->comma, member}, 2), 0, EXPR_NO_MAX);
         const sym_id members = sym_repeat(r, sym_seq(r, (sym_id[]){member, more}, 2), 0, 1);
-        const sym_id rest = sym_repeat(r, sym_seq(r, (sym_id[]){c->comma, value}, 2), 0, EXPR_NO_MAX);
+        const sym_id rest = sym_repeat(r, sym_seq(r, (sym_id[]){m->comma, value}, 2), 0, EXPR_NO_MAX);
         const sym_id items = sym_repeat(r, sym_seq(r, (sym_id[]){value, rest}, 2), 0, 1);
-        rule_define(r, c->any_rule,
+        rule_define(r, p->any_rule,
                     sym_alt(r,
-                            (sym_id[]){string, sym_term(r, numerals_any(c->e)), sym_text(r, "true", 4),
-                                       sym_text(r, "false", 5), sym_text(r, "null", 4),
-                                       sym_seq(r, (sym_id[]){c->open_object, members, c->close_object}, 3),
-                                       sym_seq(r, (sym_id[]){c->open_array, items, c->close_array}, 3)},
+                            (sym_id[]){string, sym_term(r, numerals_any(c->e)), word(r, p->words[0]),
+                                       word(r, p->words[1]), word(r, p->words[2]),
+                                       sym_seq(r, (sym_id[]){m->open_object, members, m->close_object}, 3),
+                                       sym_seq(r, (sym_id[]){m->open_array, items, m->close_array}, 3)},
                             7));
+        c->now = before;
     }
-    return schema_ok(c) ? sym_rule(r, c->any_rule) : (sym_id)SYM_NEVER;
+    return schema_ok(c) ? sym_rule(r, p->any_rule) : (sym_id)SYM_NEVER;
 }
 
 sym_id schema_value(struct context *c, lit_id *lits, uint32_t n) {
+    return schema_value_in(c, c->now->inner, lits, n);
+}
+
+sym_id schema_value_in(struct context *c, uint32_t spelling, lit_id *lits, uint32_t n) {
     uint32_t m = 0;
     unsigned may = TYPE_ALL;
     for (uint32_t i = 0; i < n && schema_ok(c); i++) {
@@ -159,19 +178,19 @@ sym_id schema_value(struct context *c, lit_id *lits, uint32_t n) {
         may &= k->may;
         if (k->must != TYPE_ALL) lits[m++] = lits[i];
     }
-    if (!schema_ok(c) || may == 0) return SYM_NEVER;
-    if (m == 0) return any_value(c);
+    if (!schema_ok(c) || (may & c->spellings[spelling].types) == 0) return SYM_NEVER;
+    if (m == 0 && c->spellings[spelling].container == spelling) return any_value(c, spelling);
     qsort(lits, m, sizeof *lits, by_number);
-    n = 1;
+    n = m > 0;
     for (uint32_t i = 1; i < m; i++)
         if (lits[i] != lits[n - 1]) lits[n++] = lits[i];
     if (!grow_sets(c)) return SYM_NEVER;
-    const uint32_t slot = set_slot(c, lits, n);
+    const uint32_t slot = set_slot(c, spelling, lits, n);
     if (c->set_table[slot]) return sym_rule(c->r, c->sets[c->set_table[slot] - 1].rule);
     lit_id *const own = schema_alloc(c, n * sizeof *own);
     if (!own) return SYM_NEVER;
     memcpy(own, lits, n * sizeof *own);
-    c->sets[c->n_sets++] = (struct lit_set){own, n, rule_new(c->r)};
+    c->sets[c->n_sets++] = (struct lit_set){own, n, rule_new(c->r), spelling};
     c->set_table[slot] = c->n_sets;
     return sym_rule(c->r, c->sets[c->n_sets - 1].rule);
 }
@@ -191,8 +210,11 @@ static expr_id numbers_of(struct context *c, const struct lit_set *s) {
 static expr_id strings_of(struct context *c, const struct lit_set *s) {
     const expr_id x = schema_all_strings(c, s->lits, s->n);
     if (x == EXPR_NEVER) return x;
-    if (x == EXPR_ANY) return schema_quoted(c, c->free_text);
-    return schema_quoted(c, c->e->nodes[x].is_exact ? x : expr_and2(c->e, c->any_text, x));
+    const enum coding coding = c->now->coding;
+    const expr_id text = x == EXPR_ANY             ? c->free_text[coding]
+                         : c->e->nodes[x].is_exact ? x
+                                                   : expr_and2(c->e, c->any_text[coding], x);
+    return schema_quoted(c, expr_and2(c->e, text, c->now->strings));
 }
 
 typedef void (*form_writer)(struct context *c, const struct form *f, uint32_t rule);
@@ -213,42 +235,27 @@ static uint32_t write_forms(struct context *c, const struct lit_set *s, unsigned
 }
 
 static void write_set(struct context *c, struct lit_set s) {
-    static const struct {
-        unsigned type;
-        const char *text;
-    } words[] = {{TYPE_NULL, "null"}, {TYPE_FALSE, "false"}, {TYPE_TRUE, "true"}};
+    static const unsigned types[] = {TYPE_NULL, TYPE_FALSE, TYPE_TRUE};
     struct rules *const r = c->r;
-    unsigned may = TYPE_ALL;
+    const struct spelling *const spelling = &c->spellings[s.spelling];
+    unsigned may = spelling->types;
     sym_id all[7], *ways;
     uint32_t n = 0, n_ways;
+    c->now = spelling;
     for (uint32_t i = 0; i < s.n && schema_ok(c); i++) may &= schema_meaning(c, s.lits[i])->may;
     for (int i = 0; i < 3 && schema_ok(c); i++)
-        if (may & words[i].type) all[n++] = sym_text(r, words[i].text, strlen(words[i].text));
+        if (may & types[i]) all[n++] = word(r, spelling->words[i]);
     if (may & TYPE_NUMBER) all[n++] = sym_term(r, numbers_of(c, &s));
     if (may & TYPE_STRING) all[n++] = sym_term(r, strings_of(c, &s));
+    c->now = &c->spellings[spelling->container];
     if (may & TYPE_ARRAY && (n_ways = write_forms(c, &s, TYPE_ARRAY, schema_write_array, &ways)) > 0)
         all[n++] = sym_alt(r, ways, n_ways);
     if (may & TYPE_OBJECT && (n_ways = write_forms(c, &s, TYPE_OBJECT, schema_write_object, &ways)) > 0)
         all[n++] = sym_alt(r, ways, n_ways);
-    if (schema_ok(c)) rule_define(r, s.rule, sym_alt(r, all, n));
-}
-
-static void define_space(struct context *c, enum json_space space) {
-    static const char *const text[3][6] = {
-        {", ", ": ", "{", "}", "[", "]"}, {",", ":", "{", "}", "[", "]"}, {",", ":", "{", "}", "[", "]"}};
-    sym_id *const syms[6] = {&c->comma,        &c->colon,      &c->open_object,
-                             &c->close_object, &c->open_array, &c->close_array};
-    struct byte_set blanks = {{0}};
-    for (const char *s = " \t\n\r"; *s; s++) byte_set_add(&blanks, (uint8_t)*s);
-    const sym_id blank = space == JSON_SPACE_FREE
-                             ? sym_term(c->r, expr_repeat(c->e, expr_bytes(c->e, &blanks), 0, 20))
-                             : (sym_id)SYM_EMPTY;
-    for (int i = 0; i < 6; i++) {
-        const sym_id one = sym_text(c->r, text[space][i], strlen(text[space][i]));
-        const bool before = i < 2 || i == 3 || i == 5, after = i < 3 || i == 4;
-        *syms[i] =
-            sym_seq(c->r, (sym_id[]){before ? blank : (sym_id)SYM_EMPTY, one, after ? blank : (sym_id)SYM_EMPTY}, 3);
-    }
+    if (!schema_ok(c)) return;
+    const sym_id value = sym_alt(r, all, n);
+    rule_define(r, s.rule,
+                sym_seq(r, (sym_id[]){sym_term(r, spelling->before), value, sym_term(r, spelling->after)}, 3));
 }
 
 // The number of a draft that `$schema` names, up to 7; later ones, which are named by their years, and none are 8.
@@ -260,31 +267,49 @@ static int draft_of(const struct json_node *root) {
     return 8;
 }
 
-rn_status schema_compile(struct rules *r, const struct json_tree *t, enum json_space space, uint32_t *start,
-                         rn_error *err) {
-    const struct json_node *const root = &t->nodes[0];
+// arguments NULL: of a value. *start: its rule.
+static rn_status compile(struct rules *r, const struct json_node *root, enum json_space space,
+                         const struct arguments_form *arguments, uint32_t *start, rn_error *err) {
     struct context c = {.r = r,
                         .e = r->e,
                         .root = root,
-                        .any_rule = UINT32_MAX,
                         .err = err,
+                        .arguments = arguments,
                         .ref_is_alone = draft_of(root) <= 7,
                         .whole_has_no_point = draft_of(root) <= 4,
                         .max_steps = SCHEMA_MAX_STEPS + (uint64_t)SCHEMA_NODE_STEPS * root->n_nodes};
     if (root->kind != JSON_OBJECT && root->kind != JSON_TRUE && root->kind != JSON_FALSE)
         return fail(err, RN_E_ARG, "a schema must be an object, true or false, is %s", json_kind_name(root));
-    define_space(&c, space);
-    c.any_char = c.e->unit = chars_any(c.e, CODING_JSON);
-    c.any_text = expr_repeat(c.e, c.any_char, 0, EXPR_NO_MAX);
-    c.free_text = schema_free_text(&c);
+    schema_spellings(&c, space, arguments);
     schema_find_resources(&c);
     *start = rule_new(r);
-    if (schema_ok(&c)) rule_define(r, *start, schema_value(&c, (lit_id[]){schema_of(&c, root)}, 1));
+    lit_id lits[2];
+    uint32_t n = 0;
+    if (schema_ok(&c)) lits[n++] = schema_of(&c, root);
+    if (arguments && schema_ok(&c))
+        lits[n++] = schema_lit(&c, (struct lit){.kind = LIT_TYPES, .number = TYPE_OBJECT});
+    if (schema_ok(&c))
+        rule_define(r, *start, schema_value_in(&c, arguments ? SPELLING_ARGUMENTS : SPELLING_JSON, lits, n));
     for (uint32_t i = 0; i < c.n_sets && schema_ok(&c); i++) write_set(&c, c.sets[i]);
     schema_ok(&c);
     arena_free(&c.arena);
-    mem_free((void *)c.meanings), mem_free(c.taken), mem_free(c.rests);
+    for (int i = 0; i < N_CODINGS; i++) mem_free((void *)c.meanings[i]);
+    mem_free(c.taken), mem_free(c.rests);
     mem_free(c.lits), mem_free(c.lit_table), mem_free(c.sets), mem_free(c.set_table), mem_free(c.resources),
         mem_free(c.anchors);
     return c.st;
+}
+
+rn_status schema_compile(struct rules *r, const struct json_tree *t, enum json_space space, uint32_t *start,
+                         rn_error *err) {
+    return compile(r, &t->nodes[0], space, NULL, start, err);
+}
+
+rn_status schema_compile_arguments(struct rules *r, const struct json_node *schema, const struct arguments_form *form,
+                                   uint32_t *start, rn_error *err) {
+    // {"additionalProperties": false}
+    static const struct json_node none[] = {
+        {.kind = JSON_OBJECT, .n_items = 1, .n_nodes = 2},
+        {.kind = JSON_FALSE, .name = "additionalProperties", .n_name = 20, .n_nodes = 1}};
+    return compile(r, schema ? schema : none, form->space, form, start, err);
 }

@@ -5,14 +5,14 @@
 #include <string.h>
 
 expr_id schema_quoted(struct context *c, expr_id content) {
-    const expr_id quote = expr_byte(c->e, '"');
+    const expr_id quote = c->now->quote;
     return expr_cat(c->e, quote, expr_cat(c->e, content, quote));
 }
 
 expr_id schema_name_expr(struct context *c, const struct json_node *name) {
     size_t n;
     const char *const s = schema_name(name, &n);
-    return chars_text(c->e, s, n, CODING_JSON);
+    return chars_text(c->e, s, n, c->now->coding);
 }
 
 bool schema_matches(struct context *c, expr_id x, const struct json_node *name) {
@@ -20,6 +20,10 @@ bool schema_matches(struct context *c, expr_id x, const struct json_node *name) 
     size_t n;
     const char *const s = schema_name(name, &n);
     for (size_t i = 0; i < n; i++) { // as JSON writes it
+        if (c->now->coding == CODING_UTF8) {
+            x = expr_derive(c->e, x, (uint8_t)s[i]);
+            continue;
+        }
         char coded[8] = {s[i]};
         const char *const at = s[i] ? strchr(from, s[i]) : NULL;
         if (at)

@@ -59,22 +59,22 @@ static void write_plain(struct array *a) {
     struct context *const c = a->c;
     struct rules *const r = c->r;
     const uint32_t start = a->n_first + 2; // place i + 2: i items were read; the last place: all first ones
-    rule_link(r, a->rule, 0, 2, c->open_array);
+    rule_link(r, a->rule, 0, 2, c->now->marks.open_array);
     for (uint32_t i = 0; i <= a->n_first && schema_ok(c); i++) {
-        if (i >= a->min && i <= a->max) rule_link(r, a->rule, i + 2, 1, c->close_array);
+        if (i >= a->min && i <= a->max) rule_link(r, a->rule, i + 2, 1, c->now->marks.close_array);
         if (i < a->n_first && i < a->max)
             rule_link(r, a->rule, i + 2, i + 3,
-                      sym_seq(r, (sym_id[]){i ? c->comma : (sym_id)SYM_EMPTY, item(a, i)}, 2));
+                      sym_seq(r, (sym_id[]){i ? c->now->marks.comma : (sym_id)SYM_EMPTY, item(a, i)}, 2));
     }
     if (a->max <= a->n_first) return;
-    const sym_id other = item(a, UINT32_MAX), next = sym_seq(r, (sym_id[]){c->comma, other}, 2);
+    const sym_id other = item(a, UINT32_MAX), next = sym_seq(r, (sym_id[]){c->now->marks.comma, other}, 2);
     const uint64_t is_first = a->n_first == 0, read = a->n_first + is_first;
     const uint64_t min = a->min > read ? a->min - read : 0, max = a->max == UINT64_MAX ? UINT64_MAX : a->max - read;
     const uint32_t least = min < EXPR_NO_MAX ? (uint32_t)min : EXPR_NO_MAX - 1,
                    most = max < EXPR_NO_MAX ? (uint32_t)max : EXPR_NO_MAX;
     const sym_id more = is_first ? sym_seq(r, (sym_id[]){other, sym_repeat(r, next, least, most)}, 2)
                                  : sym_repeat(r, next, least ? least : 1, most);
-    rule_link(r, a->rule, start, 1, sym_seq(r, (sym_id[]){more, c->close_array}, 2));
+    rule_link(r, a->rule, start, 1, sym_seq(r, (sym_id[]){more, c->now->marks.close_array}, 2));
 }
 
 static uint32_t place(const struct array *a, uint32_t length, uint32_t told) {
@@ -103,7 +103,8 @@ static void link_item(struct array *a, uint32_t length, uint32_t told, uint32_t 
         unit *= a->told[i];
     }
     const uint32_t more = length + 1 < a->n_lengths ? length + 1 : length;
-    const sym_id text = sym_seq(c->r, (sym_id[]){length ? c->comma : (sym_id)SYM_EMPTY, schema_value(c, lits, n)}, 2);
+    const sym_id text =
+        sym_seq(c->r, (sym_id[]){length ? c->now->marks.comma : (sym_id)SYM_EMPTY, schema_value(c, lits, n)}, 2);
     rule_link(c->r, a->rule, place(a, length, told), place(a, more, to), text);
 }
 
@@ -126,7 +127,7 @@ static void write_counted(struct array *a) {
         return;
     }
     a->n_lengths = (uint32_t)lengths;
-    rule_link(c->r, a->rule, 0, 2, c->open_array);
+    rule_link(c->r, a->rule, 0, 2, c->now->marks.open_array);
     for (uint32_t length = 0; length < a->n_lengths && schema_ok(c); length++)
         for (uint32_t told = 0; told < (length ? a->n_told : 1) && schema_ok(c); told++) {
             bool may_end = length >= a->min && length <= a->max;
@@ -135,7 +136,7 @@ static void write_counted(struct array *a) {
                 const uint32_t have = told / unit % a->told[i];
                 may_end &= have >= a->counts[i]->number && have <= a->counts[i]->most;
             }
-            if (may_end) rule_link(c->r, a->rule, place(a, length, told), 1, c->close_array);
+            if (may_end) rule_link(c->r, a->rule, place(a, length, told), 1, c->now->marks.close_array);
             for (uint32_t met = 0; met < 1u << a->n_counts && length < a->max; met++) link_item(a, length, told, met);
         }
 }

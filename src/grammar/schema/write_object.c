@@ -146,14 +146,12 @@ static uint32_t one_more(const struct object *o, uint32_t count) {
 }
 
 // One member, from every number of members and every set of flags that it does not add to.
-static void link_member(struct object *o, uint32_t from_passed, uint32_t to_passed, uint32_t set, sym_id key,
-                        sym_id value) {
+static void link_member(struct object *o, uint32_t from_passed, uint32_t to_passed, uint32_t set, sym_id member) {
     struct context *const c = o->c;
-    if (key == SYM_NEVER || value == SYM_NEVER) return;
+    if (member == SYM_NEVER) return;
     const bool only_first = from_passed == 0 && o->n_declared > 0;
-    const sym_id member = sym_seq(c->r, (sym_id[]){key, c->colon, value}, 3);
-    const sym_id first = from_passed == 0 ? sym_seq(c->r, (sym_id[]){c->open_object, member}, 2) : member;
-    const sym_id next = only_first ? (sym_id)SYM_NEVER : sym_seq(c->r, (sym_id[]){c->comma, member}, 2);
+    const sym_id first = from_passed == 0 ? sym_seq(c->r, (sym_id[]){c->now->marks.open_object, member}, 2) : member;
+    const sym_id next = only_first ? (sym_id)SYM_NEVER : sym_seq(c->r, (sym_id[]){c->now->marks.comma, member}, 2);
     for (uint32_t count = 0; count < o->n_counts && count < o->f->max_members && schema_ok(c); count++)
         for (uint32_t flags = 0; flags < 1u << o->n_flags; flags++) {
             if (flags & set || (only_first && count) || (count == 0 && flags)) continue;
@@ -180,14 +178,13 @@ static void link_named(struct object *o, uint32_t from, uint32_t to, const struc
     uint32_t n;
     if (in_list(o->f->lacks, name) || !schema_member_lits(c, o->f, name, own, &n)) return;
     if (o->names != EXPR_ANY && !schema_matches(c, o->names, name)) return;
-    const sym_id key = sym_term(c->r, schema_quoted(c, schema_name_expr(c, name)));
     for (uint32_t set = 0; set < 1u << o->n_flags && schema_ok(c); set++) {
         if ((set & must) != must || !may_set(o, set, name)) continue;
         uint32_t m = n;
         memcpy(lits, own, n * sizeof *own);
         for (uint32_t k = 0; k < o->n_flags; k++)
             if (set >> k & 1 && !o->flags[k].name) lits[m++] = o->flags[k].lit;
-        link_member(o, from, to, set, key, schema_value(c, lits, m));
+        link_member(o, from, to, set, schema_member(c, name, EXPR_NEVER, lits, m));
     }
 }
 
@@ -199,7 +196,8 @@ static void link_declared(struct object *o, uint32_t i) {
         for (uint32_t flags = 0; flags < 1u << o->n_flags; flags++) {
             if (i == 0 && (count || flags)) continue;
             const uint32_t to = i == 0 ? place(o, 1, 0, 0) : place(o, i + 1, count, flags);
-            rule_link(c->r, o->rule, place(o, i, count, flags), to, i == 0 ? c->open_object : (sym_id)SYM_EMPTY);
+            rule_link(c->r, o->rule, place(o, i, count, flags), to,
+                      i == 0 ? c->now->marks.open_object : (sym_id)SYM_EMPTY);
         }
 }
 
@@ -248,7 +246,7 @@ static expr_id taken_names(struct object *o) {
     for (const struct list *l = o->f->lacks; l; l = l->next) all[n++] = text_of(l->node);
     for (uint32_t k = 0; k < o->n_flags; k++)
         if (o->flags[k].name) all[n++] = text_of(o->flags[k].name);
-    return chars_texts(c->e, all, n, CODING_JSON);
+    return chars_texts(c->e, all, n, c->now->coding);
 }
 
 // Where the bound on the number of members comes from.
@@ -302,12 +300,12 @@ static void link_cell(struct object *o, const struct patterns *p, uint32_t cell,
             all[n_names++] = o->flags[k].names, lits[m++] = o->flags[k].lit;
         }
         if (is_named) continue; // link_named()
-        expr_id name = c->free_text;
-        if (n_names > 0) all[n_names++] = c->any_text, name = expr_and(c->e, all, n_names);
+        expr_id name = c->free_text[c->now->coding];
+        if (n_names > 0) all[n_names++] = c->any_text[c->now->coding], name = expr_and(c->e, all, n_names);
         if (name == EXPR_NEVER) continue;
-        const sym_id key = sym_term(c->r, schema_quoted(c, name)), value = schema_value(c, lits, m);
-        if (value != SYM_NEVER) check_least(o);
-        link_member(o, o->n_declared, o->n_declared, set, key, value);
+        const sym_id member = schema_member(c, NULL, name, lits, m);
+        if (member != SYM_NEVER) check_least(o);
+        link_member(o, o->n_declared, o->n_declared, set, member);
     }
 }
 
@@ -326,8 +324,9 @@ static void link_end(struct object *o) {
     for (uint32_t count = 0; count < o->n_counts; count++) {
         if (count < o->f->min_members) continue;
         const uint32_t from = place(o, end, count, all);
-        const sym_id text =
-            from == 0 ? sym_seq(c->r, (sym_id[]){c->open_object, c->close_object}, 2) : c->close_object;
+        const sym_id text = from == 0
+                                ? sym_seq(c->r, (sym_id[]){c->now->marks.open_object, c->now->marks.close_object}, 2)
+                                : c->now->marks.close_object;
         rule_link(c->r, o->rule, from, 1, text);
     }
 }

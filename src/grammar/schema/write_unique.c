@@ -79,16 +79,16 @@ void schema_write_unique(struct context *c, const struct form *f, uint32_t rule,
     if (v.has_more)
         schema_stop(c, RN_E_LIMIT, f->unique->node, "more than %d values that items may have", SCHEMA_MAX_UNIQUE);
     if (!schema_ok(c)) return;
-    rule_link(c->r, rule, 0, 2, c->open_array);
+    rule_link(c->r, rule, 0, 2, c->now->marks.open_array);
     for (uint32_t set = 0; set < 1u << v.n && schema_ok(c); set++) {
         const uint32_t index = (uint32_t)__builtin_popcount(set);
-        if (index >= f->min_items && index <= max) rule_link(c->r, rule, set + 2, 1, c->close_array);
+        if (index >= f->min_items && index <= max) rule_link(c->r, rule, set + 2, 1, c->now->marks.close_array);
         for (uint32_t k = 0; k < v.n && index < max && schema_ok(c); k++) {
             if (set >> k & 1) continue;
             uint32_t n = schema_item_lits(c, f, index < n_first ? index : UINT32_MAX, lits);
             lits[n++] = v.of[k];
             const sym_id value = schema_value(c, lits, n);
-            const sym_id item = sym_seq(c->r, (sym_id[]){index ? c->comma : (sym_id)SYM_EMPTY, value}, 2);
+            const sym_id item = sym_seq(c->r, (sym_id[]){index ? c->now->marks.comma : (sym_id)SYM_EMPTY, value}, 2);
             rule_link(c->r, rule, set + 2, (set | 1u << k) + 2, item);
         }
     }

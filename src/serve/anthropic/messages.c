@@ -22,12 +22,6 @@ typedef struct message_request {
 
 // ---- members --------------------------------------------------------------------------------------------------------
 
-static bool refuse(message_request *q, char *why, const char *reason) {
-    q->chat.is_unsupported = true;
-    snprintf(why, JSON_WHY / 2, "%s", reason);
-    return false;
-}
-
 // thinking: {"type": "enabled", "budget_tokens": N}, "disabled" or "adaptive". What a template knows of it is whether to think.
 static bool each_thinking(void *target, size_t i, const char *key, const json_item *value, char *why) {
     static const char *const words[] = {"disabled", "enabled", "adaptive"};
@@ -51,20 +45,13 @@ static bool each_thinking(void *target, size_t i, const char *key, const json_it
     return true;
 }
 
-// tool_choice: {"type": "auto" or "none", "disable_parallel_tool_use": true}.
+// tool_choice: {"type": "any", "disable_parallel_tool_use": true}.
 static bool each_choice(void *target, size_t i, const char *key, const json_item *value, char *why) {
     message_request *const q = target;
     const json_item *const single = json_item_member(value, "disable_parallel_tool_use");
-    json_span type;
     (void)i, (void)key;
-    if (!api_read_text(value, "type", &type, why)) return false;
-    if (single && !json_item_bool(single, &q->chat.one_call, why)) return false;
-    q->chat.no_tools = strcmp(type.data, "none") == 0;
-    if (q->chat.no_tools || strcmp(type.data, "auto") == 0) return true;
-    if (strcmp(type.data, "any") == 0 || strcmp(type.data, "tool") == 0)
-        return refuse(q, why, "type: forcing a call is not supported yet: must be none or auto");
-    snprintf(why, JSON_WHY / 2, "type: '%.40s' is not one of auto, none", type.data);
-    return false;
+    if (!tool_choice_read_type(&q->chat.choice, value, why)) return false;
+    return !single || json_item_bool(single, &q->chat.one_call, why);
 }
 
 // The same as output_config.format; its older place.
@@ -103,7 +90,8 @@ static bool each_cache(void *target, size_t i, const char *key, const json_item 
     "{'type':'object','properties':{'type':{'enum':['disabled','enabled','adaptive']},"                              \
     "'budget_tokens':{'type':['integer','null'],'minimum':1}},'required':['type']}"
 #define CHOICE_SCHEMA                                                                                                \
-    "{'type':'object','properties':{'type':{'enum':['auto','none']},'disable_parallel_tool_use':" SCHEMA_SWITCH "}," \
+    "{'type':'object','properties':{'type':{'enum':['auto','none','any','tool']},"                                   \
+    "'disable_parallel_tool_use':" SCHEMA_SWITCH "},"                                                                \
     "'required':['type']}"
 static const member input_rows[] = {
     {"system", MEMBER_EACH, .each = anthropic_each_system, .schema = SYSTEM_SCHEMA},
@@ -189,7 +177,9 @@ static bool begin_part(message_request *q, job *j) {
     rn_request req;
     rn_sampling sampling;
     rn_chat chat;
-    if (!api_generation_admit(&q->g, &q->r, j) || !make_request(q, &req, &sampling, &chat)) return false;
+    if (!api_generation_admit(&q->g, &q->r, j) || !chat_form_force(&q->chat, &q->r, j) ||
+        !make_request(q, &req, &sampling, &chat))
+        return false;
     j->one_call = q->chat.one_call;
     if (j->session) req.session = session_of(j->session);
     return job_begin_part(j, 0, &req, "messages", &q->r.error);

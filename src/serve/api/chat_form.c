@@ -1,6 +1,7 @@
 // serve/api/chat_form.c - see chat_form.h.
 #include "serve/api/chat_form.h"
 #include "app/memory.h"
+#include "serve/api/api.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,23 +26,12 @@ static bool each_message(void *target, size_t i, const char *key, const json_ite
     return ok;
 }
 
-bool chat_form_choose(chat_form *c, const json_item *choice, char *why) {
-    json_span text;
-    if (json_item_is_text(choice) && json_item_text(choice, &text, why)) {
-        c->no_tools = strcmp(text.data, "none") == 0;
-        if (c->no_tools || strcmp(text.data, "auto") == 0) return true;
-        c->is_unsupported = strcmp(text.data, "required") == 0;
-    } else
-        c->is_unsupported = json_item_is_object(choice);
-    snprintf(why, JSON_WHY / 2,
-             c->is_unsupported ? "forcing a call is not supported yet: must be none or auto"
-                               : "must be none or auto");
-    return false;
-}
-
 static bool each_choice(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
-    return chat_form_choose(target, value, why);
+    chat_form *const c = target;
+    const bool ok = tool_choice_read(&c->choice, value, why);
+    c->is_unsupported |= c->choice.is_unsupported;
+    return ok;
 }
 
 static bool each_tools(void *target, size_t i, const char *key, const json_item *value, char *why) {
@@ -145,7 +135,7 @@ static bool each_prompt(void *target, size_t i, const char *key, const json_item
 const member chat_form_rows[CHAT_FORM_ROWS] = {
     {"messages", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_message, .schema = MESSAGES_SCHEMA},
     {"tools", MEMBER_EACH, .each = each_tools, .schema = SCHEMA_ARRAY_OF(SCHEMA_OBJECT)},
-    {"tool_choice", MEMBER_EACH, .each = each_choice, .schema = SCHEMA_WORDS("'none','auto'")},
+    {"tool_choice", MEMBER_EACH, .each = each_choice, .schema = TOOL_CHOICE_SCHEMA},
     {"parallel_tool_calls", MEMBER_EACH, .each = each_parallel, .schema = SCHEMA_BOOL},
     {"chat_template_kwargs", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_variable, .schema = SCHEMA_OBJECT},
     {"reasoning_effort", MEMBER_EACH, .each = each_effort, .schema = SCHEMA_TEXT},
@@ -169,7 +159,7 @@ size_t chat_form_pick_rows(const char *const *names, member *to) {
 bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct server *s, api_error *e) {
     if (!c->has_messages)
         return api_fail(e, API_MISSING_PARAMETER, "messages", "messages: must be an array of at least one message");
-    if (c->reasoning == REASONING_NONE && c->tools && !c->no_tools)
+    if (c->reasoning == REASONING_NONE && c->tools && c->choice.mode != TOOLS_NONE)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "reasoning_format",
                         "reasoning_format: none excludes tools, since it leaves tool calls in the text");
     if (c->messages.json.data[0] != '[') { // this runs for each answer; the brackets are added once
@@ -183,7 +173,7 @@ bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct 
     chat_options_apply(&s->chat, chat);
     chat->messages = c->messages.json.data;
     chat->n_messages = c->messages.json.n;
-    if (c->tools && !c->no_tools && strcmp(c->tools, "[]") != 0) {
+    if (c->tools && c->choice.mode != TOOLS_NONE && strcmp(c->tools, "[]") != 0) {
         chat->tools = c->tools;
         chat->n_tools = strlen(c->tools);
     }
@@ -198,6 +188,22 @@ bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct 
     if (c->reasoning == REASONING_NONE) chat->output_format = "none";
     chat->truncate = (rn_truncate)c->truncate;
     req->chat = chat;
+    return true;
+}
+
+bool chat_form_force(const chat_form *c, api_request *r, job *j) {
+    kept_grammar *calls = NULL;
+    if (!c->has_messages || !tool_choice_compile(&c->choice, c->tools, c->one_call, r, &calls))
+        return !c->has_messages;
+    if (!calls) return true;
+    if (j->grammar) {
+        grammar_cache_give_back(api_grammars(r->server->api), calls);
+        return api_fail(&r->error, API_INVALID_VALUE, "tool_choice",
+                        "tool_choice: excludes %s: an answer has one form", j->form);
+    }
+    j->grammar = calls;
+    j->form = "tool_choice";
+    j->has_forced_calls = true;
     return true;
 }
 

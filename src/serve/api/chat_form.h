@@ -7,6 +7,7 @@
 
 #include "serve/api/api_generation.h"
 #include "serve/api/api_messages.h"
+#include "serve/api/tool_choice.h"
 
 typedef enum reasoning_form { REASONING_SEPARATE = 0, REASONING_NONE = 1, REASONING_TAGS = 2 } reasoning_form;
 
@@ -14,8 +15,8 @@ typedef struct chat_form {
     api_messages messages; // its items; chat_form_apply() closes the array
     bool has_messages;
     char *tools;
-    bytes variables;                          // an object without its end
-    bool no_tools;                            // tool_choice none
+    bytes variables; // an object without its end
+    tool_choice choice;
     bool one_call, continue_final, no_prompt; // no_prompt: add_generation_prompt false
     id_list reply;                            // token ids that the answer begins with
     int32_t reasoning, truncate;
@@ -29,7 +30,8 @@ extern const member chat_form_rows[CHAT_FORM_ROWS];
 #define CHAT_FORM_GROUP(c) {chat_form_rows, CHAT_FORM_ROWS, (c)}
 // For dialects with other members of their own: copies the rows of these names (terminated by NULL). Returns how many.
 size_t chat_form_pick_rows(const char *const *names, member *to);
-bool chat_form_choose(chat_form *c, const json_item *choice, char *why); // tool_choice
+// Where the choice of tools asks for calls: their grammar becomes the job's. Once, when the request was admitted.
+bool chat_form_force(const chat_form *c, api_request *r, job *j);
 void chat_form_set_variable(chat_form *c, const char *name, const json_item *value);
 // What templates know by several names: whether the model is to think before it answers.
 void chat_form_set_thinking(chat_form *c, bool is_on);

@@ -190,21 +190,26 @@ const member form_member_rows[FORM_MEMBER_ROWS] = {
 // ---- compiling ------------------------------------------------------------------------------------------------------
 
 // Keys share no grammar where they share no prefixes: how long it takes would tell that another one has asked for this form.
-bool form_compile(const grammar_form *f, api_request *r, kept_grammar **kept) {
+bool form_compile_source(const rn_grammar_source *source, const char *name, api_request *r, kept_grammar **kept) {
     struct server *const s = r->server;
-    form_source from;
-    rn_error err = {.code = RN_E_NOMEM};
-    rn_status st = RN_E_NOMEM;
-    *kept = NULL;
-    if (!f->member) return true;
-    if (form_source_make(f, &from) && !memory_failed())
-        st = grammar_cache_get(api_grammars(s->api), s->models[r->model].model, s->shares_prefixes ? 0 : r->key,
-                               &from.source, kept, &err);
-    form_source_free(&from);
+    rn_error err = {0};
+    const rn_status st = grammar_cache_get(api_grammars(s->api), s->models[r->model].model,
+                                           s->shares_prefixes ? 0 : r->key, source, kept, &err);
     if (st == RN_OK) return true;
     if (st == RN_E_NOMEM) return api_fail(&r->error, API_OUT_OF_MEMORY, NULL, "%s", api_no_memory.message);
     const api_code code = st == RN_E_UNSUPPORTED               ? API_UNSUPPORTED_PARAMETER
                           : st == RN_E_ARG || st == RN_E_LIMIT ? API_INVALID_VALUE
                                                                : API_INTERNAL_ERROR;
-    return api_fail(&r->error, code, f->member, "%s: %s", f->member, err.text);
+    return api_fail(&r->error, code, name, "%s: %s", name, err.text);
+}
+
+bool form_compile(const grammar_form *f, api_request *r, kept_grammar **kept) {
+    form_source from;
+    *kept = NULL;
+    if (!f->member) return true;
+    const bool is_made = form_source_make(f, &from) && !memory_failed();
+    const bool ok = is_made ? form_compile_source(&from.source, f->member, r, kept)
+                            : api_fail(&r->error, API_OUT_OF_MEMORY, NULL, "%s", api_no_memory.message);
+    form_source_free(&from);
+    return ok;
 }

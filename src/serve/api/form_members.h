@@ -22,6 +22,8 @@ bool form_read_format(grammar_form *f, const format_names *names, const json_ite
 // The grammar of a form for the request's model, from the cache: api_grammars(), to which it is given back. *kept is NULL where the request
 // gives none. False: r->error says why.
 bool form_compile(const grammar_form *f, api_request *r, kept_grammar **kept);
+// The same of another source; `member` of the request holds it.
+bool form_compile_source(const rn_grammar_source *source, const char *member, api_request *r, kept_grammar **kept);
 #define FORMAT_PARTS(types) "'type':{'enum':[" types "]},'schema':{'type':['object','boolean','null']}"
 #define FORMAT_TYPES        "'text','json_object','json_schema'"
 #define FORMAT_SCHEMA       "{'type':'object','properties':{" FORMAT_PARTS(FORMAT_TYPES) "},'required':['type']}"

@@ -181,7 +181,7 @@ bool native_read(native_request *q, const member_group *more, size_t n_more) {
 static bool begin_parts(native_request *q, job *j) {
     api_error *const e = &q->r.error;
     const char *const name = q->prompt.n ? "prompt" : "messages";
-    if (!api_generation_admit(&q->g, &q->r, j)) return false;
+    if (!api_generation_admit(&q->g, &q->r, j) || !chat_form_force(&q->chat, &q->r, j)) return false;
     j->one_call = q->chat.one_call;
     for (size_t i = 0; i < j->n_parts; i++) {
         rn_request req;

@@ -297,7 +297,7 @@ static bool note_prompt_ids(chat_request *c, job *j, rn_request *req) {
 }
 
 static bool begin_parts(chat_request *c, job *j) {
-    if (!api_generation_admit(&c->g, &c->r, j)) return false;
+    if (!api_generation_admit(&c->g, &c->r, j) || !chat_form_force(&c->chat, &c->r, j)) return false;
     j->one_call = c->chat.one_call;
     for (size_t i = 0; i < j->n_parts; i++) {
         rn_request req;

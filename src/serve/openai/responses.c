@@ -200,8 +200,16 @@ static bool each_tool(void *target, size_t i, const char *key, const json_item *
 }
 
 static bool each_choice(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    response_request *const q = target;
+    bytes json = {0};
     (void)i, (void)key;
-    return chat_form_choose(&((response_request *)target)->chat, value, why);
+    const bool ok = tool_choice_read(&q->chat.choice, value, why);
+    q->chat.is_unsupported |= q->chat.choice.is_unsupported;
+    json_item_add(value, &json);
+    free(q->echo.tool_choice);
+    q->echo.tool_choice = app_copy_text(json.n ? json.data : "\"auto\"");
+    bytes_free(&json);
+    return ok;
 }
 
 static bool each_parallel(void *target, size_t i, const char *key, const json_item *value, char *why) {
@@ -301,7 +309,7 @@ static const member rows[] = {
     {"input", MEMBER_EACH, .each = each_input, .schema = SCHEMA_EITHER(SCHEMA_TEXT, SCHEMA_SOME_OF(SCHEMA_OBJECT))},
     {"instructions", MEMBER_TEXT, offsetof(response_request, instructions)},
     {"tools", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_tool, .schema = SCHEMA_ARRAY_OF(SCHEMA_OBJECT)},
-    {"tool_choice", MEMBER_EACH, .each = each_choice, .schema = SCHEMA_WORDS("'none','auto'")},
+    {"tool_choice", MEMBER_EACH, .each = each_choice, .schema = TOOL_CHOICE_SCHEMA},
     {"parallel_tool_calls", MEMBER_EACH, .each = each_parallel, .schema = SCHEMA_BOOL},
     {"reasoning", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_reasoning, .schema = SCHEMA_OBJECT},
     {"truncation", MEMBER_EACH, .each = each_truncation, .schema = SCHEMA_WORDS("'auto','disabled'")},
@@ -401,7 +409,6 @@ static void fill_echo(response_request *q) {
     q->echo.temperature = field_of(&q->g.g, "temp");
     q->echo.top_p = field_of(&q->g.g, "top_p");
     q->echo.one_call = q->chat.one_call;
-    q->echo.no_tools = q->chat.no_tools;
     q->echo.is_stored = !q->is_unstored && response_store_is_open(api_responses(q->r.server->api));
     q->echo.previous = q->previous ? app_copy_text(q->previous) : NULL;
 }
@@ -424,7 +431,7 @@ static bool begin_part(response_request *q, job *j) {
     rn_request req;
     rn_sampling sampling;
     rn_chat chat;
-    if (!api_generation_admit(&q->g, &q->r, j)) return false;
+    if (!api_generation_admit(&q->g, &q->r, j) || !chat_form_force(&q->chat, &q->r, j)) return false;
     j->one_call = q->chat.one_call;
     if (!make_request(q, &req, &sampling, &chat)) return false;
     if (j->session) req.session = session_of(j->session);

@@ -20,7 +20,8 @@ typedef struct response_echo {
     char *format;               // JSON; NULL: text
     int32_t max_output_tokens;  // -1: no limit
     double temperature, top_p;  // NaN: not given
-    bool one_call, no_tools, truncates, is_stored;
+    char *tool_choice;          // JSON; NULL: auto. Owned
+    bool one_call, truncates, is_stored;
     char *previous; // id; NULL: none. Owned
 } response_echo;
 void response_echo_free(response_echo *e);

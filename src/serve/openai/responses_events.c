@@ -33,6 +33,7 @@ void response_echo_free(response_echo *e) {
     free(e->effort);
     free(e->verbosity);
     free(e->format);
+    free(e->tool_choice);
     free(e->previous);
     *e = (response_echo){0};
 }
@@ -88,7 +89,7 @@ static void put_echo(json_writer *w, const response_echo *e) {
     put_raw(w, "format", e->format ? e->format : "{\"type\":\"text\"}");
     if (e->verbosity) put_raw(w, "verbosity", e->verbosity);
     json_put_end(w, '}');
-    json_member_string(w, "tool_choice", e->no_tools ? "none" : "auto");
+    put_raw(w, "tool_choice", e->tool_choice ? e->tool_choice : "\"auto\"");
     json_member_begin(w, "tools", '[');
     if (e->tools) json_put_raw(w, e->tools);
     json_put_end(w, ']');

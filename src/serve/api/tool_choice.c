@@ -1,0 +1,98 @@
+// serve/api/tool_choice.c - see tool_choice.h.
+#include "serve/api/tool_choice.h"
+#include "app/memory.h"
+#include "serve/api/api.h"
+#include "serve/api/form_members.h"
+#include <stdio.h>
+#include <string.h>
+
+static bool say(char *why, const char *what, const char *reason) {
+    snprintf(why, JSON_WHY / 2, "%s%s%s", what, *what ? ": " : "", reason);
+    return false;
+}
+
+static bool add_name(tool_choice *c, const json_item *value, const char *what, char *why) {
+    char name_why[JSON_WHY / 2] = "is missing";
+    json_span name;
+    if (!value || !json_item_text(value, &name, name_why)) return say(why, what, name_why);
+    if (c->n_names == TOOL_CHOICE_NAMES) return say(why, what, "has more names than 128");
+    c->names[c->n_names++] = name.data;
+    return true;
+}
+
+static bool is_word(const json_item *value, const char *word) {
+    json_span text;
+    char why[JSON_WHY];
+    return value && json_item_is_text(value) && json_item_text(value, &text, why) && strcmp(text.data, word) == 0;
+}
+
+// {"type": "function", "function": {"name": ...}} of chat completions, {"type": "function", "name": ...} of responses.
+static bool add_function(tool_choice *c, const json_item *value, char *why) {
+    const json_item *const inner = json_item_member(value, "function");
+    return inner ? add_name(c, json_item_member(inner, "name"), "function.name", why)
+                 : add_name(c, json_item_member(value, "name"), "name", why);
+}
+
+static bool read_allowed(tool_choice *c, const json_item *value, char *why) {
+    static const char *const modes[] = {[TOOLS_AUTO] = "auto", [TOOLS_NONE] = "none", [TOOLS_REQUIRED] = "required"};
+    const json_item *const inner = json_item_member(value, "allowed_tools"), *const from = inner ? inner : value,
+                           *const mode = json_item_member(from, "mode"),
+                           *const tools = json_item_member(from, "tools");
+    if (mode && !json_item_word(mode, modes, 3, &c->mode, why)) return say(why, "mode", "must be auto or required");
+    if (!tools || !json_item_is_array(tools) || json_item_count(tools) == 0)
+        return say(why, "tools", "must be a list of at least one tool");
+    for (size_t i = 0; i < json_item_count(tools); i++) {
+        const json_item *const tool = json_item_at(tools, i);
+        if (!is_word(json_item_member(tool, "type"), "function")) {
+            c->is_unsupported = true;
+            return say(why, "tools", "only functions are supported");
+        }
+        if (!add_function(c, tool, why)) return false;
+    }
+    return true;
+}
+
+bool tool_choice_read(tool_choice *c, const json_item *value, char *why) {
+    static const char *const modes[] = {[TOOLS_AUTO] = "auto", [TOOLS_NONE] = "none", [TOOLS_REQUIRED] = "required"};
+    *c = (tool_choice){0};
+    if (json_item_is_text(value))
+        return json_item_word(value, modes, 3, &c->mode, why) ||
+               say(why, "", "must be none, auto, required or a function");
+    const json_item *const type = json_item_member(value, "type");
+    if (!type) return say(why, "type", "is missing");
+    if (is_word(type, "allowed_tools")) return read_allowed(c, value, why);
+    c->mode = TOOLS_REQUIRED;
+    if (is_word(type, "function")) return add_function(c, value, why);
+    c->is_unsupported = json_item_is_text(type);
+    return say(why, "type", "must be function or allowed_tools");
+}
+
+bool tool_choice_read_type(tool_choice *c, const json_item *value, char *why) {
+    static const char *const types[] = {
+        [TOOLS_AUTO] = "auto", [TOOLS_NONE] = "none", [TOOLS_REQUIRED] = "any", "tool"};
+    const json_item *const type = json_item_member(value, "type");
+    char type_why[JSON_WHY / 2] = "";
+    *c = (tool_choice){0};
+    if (!type) return say(why, "type", "is missing");
+    if (!json_item_word(type, types, 4, &c->mode, type_why)) return say(why, "type", type_why);
+    if (c->mode <= (int32_t)TOOLS_REQUIRED) return true;
+    c->mode = TOOLS_REQUIRED;
+    return add_name(c, json_item_member(value, "name"), "name", why);
+}
+
+bool tool_choice_compile(const tool_choice *c, const char *tools, bool is_single, api_request *r,
+                         kept_grammar **kept) {
+    rn_grammar_source source;
+    *kept = NULL;
+    if (c->mode != (int32_t)TOOLS_REQUIRED) return true;
+    if (!tools || strcmp(tools, "[]") == 0)
+        return api_fail(&r->error, API_INVALID_VALUE, "tool_choice", "tool_choice: there are no tools to be called");
+    rn_grammar_source_init(&source);
+    source.kind = RN_GRAMMAR_CALLS;
+    source.text = tools;
+    source.n_text = strlen(tools);
+    source.choices = c->names;
+    source.n_choices = c->n_names;
+    source.single_call = is_single;
+    return form_compile_source(&source, "tool_choice", r, kept);
+}

@@ -1,0 +1,382 @@
+// tests/grammar/calls_test.c - tool calls in every output format: what follows the grammar is parsed as calls that satisfy their
+// schemas.
+#include "base/mem.h"
+#include "base/philox.h"
+#include "grammar/grammar.h"
+#include "output/output_formats.h"
+#include "output/output_tag.h"
+#include "tests/check.h"
+#include "tests/support/parsed_output.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- vocabularies: every byte, words, and the tags of all formats, as text or as control tokens ----
+
+enum { MAX_TOKENS = 1024, N_MASK = MAX_TOKENS / 64 };
+
+struct vocabulary {
+    struct grammar_vocab v;
+    char texts[MAX_TOKENS][80], names[MAX_TOKENS][16];
+    bool is_control[MAX_TOKENS];
+    int32_t n, n_tags; // the last n_tags are tags
+};
+
+static bool is_control_tag(const char *s, size_t n) {
+    return (s[0] == '<' || s[0] == '[') && n > 2 && !tag_is_plain(s);
+}
+
+static void add_token(struct vocabulary *t, const char *s, size_t n, bool is_control) {
+    for (int32_t i = 0; i < t->n; i++)
+        if (strlen(t->texts[i]) == n && memcmp(t->texts[i], s, n) == 0) return;
+    memcpy(t->texts[t->n], s, n);
+    t->texts[t->n][n] = 0;
+    t->is_control[t->n] = is_control;
+    snprintf(t->names[t->n], sizeof t->names[0], "\xff[%d]", t->n);
+    t->n++;
+}
+
+// The tags in a spelling, one by one.
+static void add_tags(struct vocabulary *t, const char *s, bool has_controls) {
+    while (s && *s) {
+        size_t n = 1;
+        if (*s == '%') {
+            s += 2;
+            continue;
+        }
+        while (s[n] && s[n] != '%' && s[n] != '<' && s[n] != '[' && s[n - 1] != '>' && s[n - 1] != ']') n++;
+        if (n > 1 && n < sizeof t->texts[0]) add_token(t, s, n, has_controls && is_control_tag(s, n));
+        s += n;
+    }
+}
+
+static int64_t find_token(const void *user, const char *s, size_t n) {
+    (void)user, (void)s, (void)n;
+    return -1;
+}
+
+static int64_t match_token(const void *user, const char *s, size_t n, size_t *n_token) {
+    const struct vocabulary *const t = user;
+    int64_t best = -1;
+    *n_token = 0;
+    for (int32_t i = 256; i < t->n; i++) {
+        const size_t n_text = strlen(t->texts[i]);
+        if (t->is_control[i] && n_text <= n && n_text > *n_token && memcmp(t->texts[i], s, n_text) == 0)
+            best = i, *n_token = n_text;
+    }
+    return best;
+}
+
+static bool ends_answer(const void *user, int32_t token) {
+    (void)user, (void)token;
+    return false;
+}
+
+static bool open_vocabulary(struct vocabulary *t, bool has_controls) {
+    static const char *const words[] = {"\": ", "\", \"", "true", "None", "null", "12",  "0.5", "}",
+                                        "]}",   "ab",     "]",    "\n",   "\"}",  "{\"", "[{",  "_x"};
+    rn_error err = {0};
+    memset(t, 0, sizeof *t);
+    for (t->n = 0; t->n < 256; t->n++) t->texts[t->n][0] = (char)t->n;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) add_token(t, words[i], strlen(words[i]), false);
+    const int32_t n_words = t->n;
+    for (size_t i = 0; i < n_output_formats; i++) {
+        const struct output_format *const f = &output_formats[i];
+        for (int k = 0; k < FORMAT_BLOCKS; k++)
+            add_tags(t, f->reasoning[k].open, has_controls), add_tags(t, f->reasoning[k].close, has_controls);
+        for (int k = 0; k < FORMAT_TAGS; k++) add_tags(t, f->framing[k], has_controls);
+        for (int k = 0; k < FORMAT_FORMS && f->forms[k].body; k++) {
+            const struct call_form *const form = &f->forms[k];
+            const char *const tags[] = {form->open,          form->head,          form->end,
+                                        form->tails[0],      form->tails[1],      form->close,
+                                        form->quote,         form->params[0].tag, form->params[1].tag,
+                                        form->params[0].end, form->params[1].end, form->writes.before,
+                                        form->writes.rest};
+            for (size_t j = 0; j < sizeof tags / sizeof *tags; j++) add_tags(t, tags[j], has_controls);
+        }
+    }
+    t->n_tags = t->n - n_words;
+    struct token_bytes *const tokens = mem_alloc((size_t)t->n * sizeof *tokens);
+    for (int32_t i = 0; i < t->n; i++) {
+        const char *const s = t->is_control[i] ? t->names[i] : t->texts[i];
+        tokens[i] = (struct token_bytes){s, i < 255 ? 1 : i == 255 ? 0 : (uint32_t)strlen(s)};
+    }
+    if (!CHECK_OK(grammar_vocab_init(&t->v, tokens, t->n, &err), &err)) return false;
+    t->v.find_token = find_token, t->v.match_token = match_token, t->v.ends_answer = ends_answer, t->v.user = t;
+    return true;
+}
+
+// ---- random tools ----
+
+struct random {
+    uint64_t seed;
+    uint32_t n;
+};
+static int roll(struct random *g, int below) {
+    return (int)(philox_uniform(g->seed, 0, g->n++, PHILOX_SAMPLE) * below);
+}
+
+static void any_schema(struct random *g, struct text_buf *to, int depth);
+
+static void put(struct text_buf *to, const char *s) { text_buf_add(to, s, strlen(s)); }
+
+static void any_object(struct random *g, struct text_buf *to, int depth) {
+    static const char *const names[] = {"city", "unit", "a", "days", "is_on", "x-y", "list", "\\u00e4b"};
+    const int n = roll(g, 4), from = roll(g, 5);
+    char text[80];
+    put(to, "{\"type\": \"object\", \"properties\": {");
+    for (int i = 0; i < n; i++) {
+        snprintf(text, sizeof text, "%s\"%s\": ", i ? ", " : "", names[from + i]);
+        put(to, text);
+        any_schema(g, to, depth);
+    }
+    put(to, "}, \"required\": [");
+    for (int i = 0, is_next = 0; i < n; i++) {
+        if (roll(g, 2)) continue;
+        snprintf(text, sizeof text, "%s\"%s\"", is_next++ ? ", " : "", names[from + i]);
+        put(to, text);
+    }
+    put(to, roll(g, 4)   ? "], \"additionalProperties\": false}"
+            : roll(g, 2) ? "]}"
+                         : "], \"additionalProperties\": {\"type\": \"integer\"}}");
+}
+
+static void any_schema(struct random *g, struct text_buf *to, int depth) {
+    static const char *const leaves[] = {
+        "{\"type\": \"string\"}",
+        "{\"type\": \"string\", \"minLength\": 1, \"maxLength\": 6}",
+        "{\"type\": \"string\", \"pattern\": \"^[0-9a-c<]{2,5}$\"}",
+        "{\"enum\": [\"C\", \"F\", \"1\", 2, null]}",
+        "{\"enum\": [\"on\", \"off\"]}",
+        "{\"type\": \"integer\", \"minimum\": -3, \"maximum\": 40}",
+        "{\"type\": \"number\"}",
+        "{\"type\": \"boolean\"}",
+        "{\"type\": [\"string\", \"null\"]}",
+        "{\"type\": [\"number\", \"string\"]}",
+        "{\"const\": \"a\\\"b\\\\\\nc\"}",
+        "{\"type\": \"string\", \"format\": \"date\"}",
+        "{}",
+    };
+    const int kind = roll(g, depth > 0 ? 20 : 13);
+    if (kind < 13) {
+        put(to, leaves[kind]);
+    } else if (kind < 17) {
+        put(to, "{\"type\": \"array\", \"maxItems\": 3, \"items\": ");
+        any_schema(g, to, depth - 1);
+        put(to, "}");
+    } else {
+        any_object(g, to, depth - 1);
+    }
+}
+
+enum { MAX_TOOLS = 3 };
+struct tools {
+    struct text_buf list, schemas[MAX_TOOLS];
+    const char *names[MAX_TOOLS];
+    int n;
+};
+static const char *const tool_names[] = {"get_weather", "add", "f", "my-tool_2", "functions", "Tool.x"};
+
+static void any_tools(struct random *g, struct tools *t) {
+    const int from = roll(g, 6);
+    *t = (struct tools){.n = 1 + roll(g, MAX_TOOLS)};
+    put(&t->list, "[");
+    for (int i = 0; i < t->n; i++) {
+        char head[120];
+        any_object(g, &t->schemas[i], 2);
+        t->names[i] = tool_names[(from + i) % 6];
+        snprintf(head, sizeof head,
+                 "%s{\"type\": \"function\", \"function\": {\"name\": \"%s\", \"parameters\": ", i ? ", " : "",
+                 t->names[i]);
+        put(&t->list, head);
+        text_buf_add(&t->list, t->schemas[i].s, t->schemas[i].n);
+        put(&t->list, "}}");
+    }
+    put(&t->list, "]");
+}
+
+static void free_tools(struct tools *t) {
+    text_buf_free(&t->list);
+    for (int i = 0; i < t->n; i++) text_buf_free(&t->schemas[i]);
+}
+
+// ---- drawing ----
+
+// One that may follow: one of the tags or what closes something more often than others, so that texts end.
+static int32_t draw(struct random *g, const struct vocabulary *t, const uint64_t *mask) {
+    static const char closers[] = "\"}])0\n,";
+    int32_t some[MAX_TOKENS], n = 0;
+    for (int32_t i = t->n - t->n_tags; i < t->n; i++)
+        if (mask[i / 64] >> i % 64 & 1) some[n++] = i;
+    if (n && roll(g, 3)) return some[roll(g, n)];
+    n = 0;
+    for (const char *c = closers; *c; c++)
+        if (mask[(uint8_t)*c / 64] >> (uint8_t)*c % 64 & 1) some[n++] = (uint8_t)*c;
+    if (n && roll(g, 2)) return some[roll(g, n)];
+    n = 0;
+    for (int32_t i = 0; i < t->n; i++)
+        if (mask[i / 64] >> i % 64 & 1) some[n++] = i;
+    return n ? some[roll(g, n)] : -1;
+}
+
+// A random text of the grammar, up to most tokens. True: it is whole.
+static bool draw_text(struct random *g, const struct vocabulary *t, grammar *gr, int most, struct text_buf *to) {
+    struct grammar_cursor c;
+    rn_error err = {0};
+    bool is_whole = false, is_over = false, is_allowed = true;
+    if (!CHECK_OK(grammar_cursor_init(&c, gr, &err), &err)) return false;
+    for (int i = 0; i < most && !is_over && is_allowed; i++) {
+        uint64_t mask[N_MASK];
+        memset(mask, 0xff, sizeof mask);
+        if (!CHECK_OK(grammar_mask(&c, mask, N_MASK, &is_whole, &err), &err)) break;
+        if (is_whole && roll(g, 4) == 0) break;
+        const int32_t token = draw(g, t, mask);
+        if (!CHECK(token >= 0)) break; // a dead end
+        if (!CHECK_OK(grammar_take(&c, token, &is_allowed, &err), &err) || !CHECK(is_allowed)) break;
+        text_buf_add(to, t->texts[token], token < 256 ? 1 : strlen(t->texts[token]));
+        if (!CHECK_OK(grammar_state(&c, &is_whole, &is_over, &err), &err)) break;
+    }
+    grammar_cursor_free(&c);
+    return is_whole;
+}
+
+// ---- what is parsed ----
+
+static bool satisfies(const struct vocabulary *t, const struct text_buf *schema, const struct text_buf *value) {
+    const struct grammar_source source = {
+        .kind = GRAMMAR_SCHEMA, .text = {schema->s, schema->n}, .space = JSON_SPACE_FREE};
+    grammar *g;
+    struct grammar_cursor c;
+    rn_error err = {0};
+    bool is_allowed = true, is_whole, is_over;
+    if (!CHECK_OK(grammar_compile(&source, &t->v, &g, &err), &err)) return false;
+    CHECK_OK(grammar_cursor_init(&c, g, &err), &err);
+    for (size_t i = 0; i < value->n && is_allowed; i++)
+        CHECK_OK(grammar_take(&c, (uint8_t)value->s[i], &is_allowed, &err), &err);
+    CHECK_OK(grammar_state(&c, &is_whole, &is_over, &err), &err);
+    grammar_cursor_free(&c);
+    grammar_unref(g);
+    return is_allowed && is_whole;
+}
+
+static bool has_calls(const struct output_format *f) { return f->forms[0].body != BODY_NONE; }
+
+static bool check_calls(const struct vocabulary *t, const struct tools *tools, const struct output_format *f,
+                        const struct text_buf *text, bool is_single) {
+    static struct parsed p;
+    bool ok = true;
+    memset(&p, 0, sizeof p);
+    parsed_run(&p, f, "", text->s, text->n, NULL, 0);
+    check_note("%s: %.*s -> %s", f->name, (int)text->n, text->s, p.story.s);
+    ok &= CHECK_INT(p.content.n, 0) & CHECK(p.n_calls >= 1) & CHECK(!is_single || p.n_calls == 1);
+    for (int i = 0; i < p.n_calls && ok; i++) {
+        int k = 0;
+        while (k < tools->n && strcmp(p.name[i], tools->names[k]) != 0) k++;
+        ok = CHECK(k < tools->n) && CHECK(!p.broken[i]);
+        check_note("%s: %.*s -> %s, schema %.*s", f->name, (int)text->n, text->s, p.story.s,
+                   k < tools->n ? (int)tools->schemas[k].n : 0, k < tools->n ? tools->schemas[k].s : "");
+        ok = ok && CHECK(satisfies(t, &tools->schemas[k], &p.calls[i]));
+    }
+    parsed_free(&p);
+    return ok;
+}
+
+TEST(random_calls_are_parsed_back_in_every_format) {
+    static struct vocabulary t;
+    const int n_rounds = getenv("RUNNEL_TEST_FULL") ? 400 : 12;
+    for (int controls = 0; controls < 2; controls++) {
+        if (!open_vocabulary(&t, controls)) return;
+        for (size_t i = 0; i < n_output_formats; i++) {
+            const struct output_format *const f = &output_formats[i];
+            int n_whole = 0;
+            if (!has_calls(f)) continue;
+            for (int round = 0; round < n_rounds; round++)
+                for (uint32_t form = 0; form < FORMAT_FORMS && f->forms[form].body; form++) {
+                    struct random g = {(uint64_t)round * 1000 + i * 10 + form, 0};
+                    struct tools tools;
+                    rn_error err = {0};
+                    grammar *gr = NULL;
+                    if (f->forms[form].writes.never) continue;
+                    any_tools(&g, &tools);
+                    const bool is_single = roll(&g, 2);
+                    const struct grammar_source source = {.kind = GRAMMAR_CALLS,
+                                                          .text = {tools.list.s, tools.list.n},
+                                                          .format = f,
+                                                          .form = form,
+                                                          .is_single = is_single};
+                    check_note("%s, form %u: %.*s", f->name, form, (int)tools.list.n, tools.list.s);
+                    const rn_status st = grammar_compile(&source, &t.v, &gr, &err);
+                    if (st == RN_E_UNSUPPORTED || strstr(err.text, "can write")) {
+                        free_tools(&tools);
+                        continue; // a name, or a value that the format does not tell from another one
+                    }
+                    if (!CHECK_OK(st, &err)) return;
+                    for (int k = 0; k < 3; k++) {
+                        struct text_buf text = {0};
+                        if (draw_text(&g, &t, gr, 1500, &text)) {
+                            n_whole++;
+                            if (!check_calls(&t, &tools, f, &text, is_single)) return;
+                        }
+                        text_buf_free(&text);
+                    }
+                    grammar_unref(gr);
+                    free_tools(&tools);
+                }
+            check_note("%s", f->name);
+            CHECK(n_whole > n_rounds / 2);
+        }
+        grammar_vocab_free(&t.v);
+    }
+}
+
+// Is the text, byte by byte and in tags, one of the grammar's?
+static bool accepts(const struct vocabulary *t, grammar *g, const char *text) {
+    struct grammar_cursor c;
+    rn_error err = {0};
+    bool is_allowed = true, is_whole = false, is_over;
+    if (!CHECK_OK(grammar_cursor_init(&c, g, &err), &err)) return false;
+    for (const char *s = text; *s && is_allowed;) {
+        size_t n = 0;
+        int64_t token = match_token(t, s, strlen(s), &n);
+        uint64_t mask[N_MASK];
+        if (token < 0) token = (uint8_t)*s, n = 1;
+        memset(mask, 0xff, sizeof mask);
+        CHECK_OK(grammar_mask(&c, mask, N_MASK, &is_whole, &err), &err);
+        const bool is_in_mask = mask[token / 64] >> token % 64 & 1;
+        CHECK_OK(grammar_take(&c, (int32_t)token, &is_allowed, &err), &err);
+        check_note("%s: at %s", text, s);
+        CHECK_INT(is_in_mask, is_allowed);
+        s += n;
+    }
+    CHECK_OK(grammar_state(&c, &is_whole, &is_over, &err), &err);
+    grammar_cursor_free(&c);
+    return is_allowed && is_whole;
+}
+
+TEST(what_is_said_stands_in_the_frame_of_its_format) {
+    static const struct {
+        const char *format, *good[3], *bad[3];
+    } cases[] = {
+        {"harmony",
+         {"<|start|>assistant<|channel|>final<|message|>a",
+          "<|start|>assistant<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>a"},
+         {"a", "<|channel|>final<|message|>a",
+          "<|start|>assistant<|channel|>analysis<|message|>hm<|end|><|channel|>final<|message|>a"}},
+        {"hermes", {"a"}, {"<think>a</think>a"}},
+    };
+    static struct vocabulary t;
+    for (int controls = 0; controls < 2; controls++) {
+        if (!open_vocabulary(&t, controls)) return;
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            const struct grammar_source source = {
+                .kind = GRAMMAR_REGEX, .text = {"a", 1}, .format = output_format_named(cases[i].format)};
+            grammar *g;
+            rn_error err = {0};
+            if (!CHECK_OK(grammar_compile(&source, &t.v, &g, &err), &err)) return;
+            for (int k = 0; k < 3 && cases[i].good[k]; k++) CHECK(accepts(&t, g, cases[i].good[k]));
+            for (int k = 0; k < 3 && cases[i].bad[k]; k++) CHECK(!accepts(&t, g, cases[i].bad[k]));
+            grammar_unref(g);
+        }
+        grammar_vocab_free(&t.v);
+    }
+}
