@@ -115,6 +115,9 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
+      '--speculate=[guess what follows from what followed the same words before]:none|ngram:(none ngram)' \
+      '--draft-max=[with --speculate]:N: ' \
+      '--draft-min=[with --speculate]:N: ' \
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
       '--token-healing[let the answer begin inside the prompt'\''s last word]' \
@@ -214,6 +217,9 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
+      '--speculate=[guess what follows from what followed the same words before]:none|ngram:(none ngram)' \
+      '--draft-max=[with --speculate]:N: ' \
+      '--draft-min=[with --speculate]:N: ' \
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
       '--token-healing[let the answer begin inside the prompt'\''s last word]' \
@@ -312,6 +318,9 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
+      '--speculate=[guess what follows from what followed the same words before]:none|ngram:(none ngram)' \
+      '--draft-max=[with --speculate]:N: ' \
+      '--draft-min=[with --speculate]:N: ' \
       '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
       '--json-mode[any JSON object]' \
       '--regex=[a text that the regular expression R matches as a whole]:R: ' \
@@ -460,6 +469,9 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
+      '--speculate=[guess what follows from what followed the same words before]:none|ngram:(none ngram)' \
+      '--draft-max=[with --speculate]:N: ' \
+      '--draft-min=[with --speculate]:N: ' \
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
       '--token-healing[let the answer begin inside the prompt'\''s last word]' \

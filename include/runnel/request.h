@@ -277,6 +277,14 @@ typedef struct rn_request {
     // The negative prompt, as `parts`; n_negative_prompt 0: the prompt's last token alone.
     const rn_part *negative_prompt;
     size_t n_negative_prompt;
+    // Speculation: guesses of what follows are evaluated in a step beside the token that is
+    // certain, and those that equal what is drawn save steps. Tokens, bits and log-probabilities
+    // are those without it. "ngram": what followed the last occurrence of the text's end in prompt
+    // and answer; NULL (default): none. Not with guidance_scale.
+    const char *speculate;
+    // Guesses of a step: at most draft_max, 1..63, 0 (default): 16. As many as pay, by how often
+    // they were right and what steps took, but not fewer than draft_min, 0..draft_max.
+    int32_t draft_max, draft_min;
 } rn_request;
 RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
 static inline void rn_request_init(rn_request *r) {

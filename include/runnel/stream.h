@@ -73,6 +73,9 @@ typedef struct rn_usage {
     const char *miss;
     // Tokens that were generated and taken back for banned strings. Not among completion_tokens.
     int64_t rewound_tokens;
+    // Speculation (rn_request.draft_max): guesses that were evaluated, and those of them that were
+    // right and are among completion_tokens.
+    int64_t drafted_tokens, accepted_tokens;
 } rn_usage;
 
 // Durations of a stream, in milliseconds. Owned by the library: a chunk points to it.

@@ -8,6 +8,9 @@
 
 void generation_init(generation *g) {
     *g = (generation){.guidance_scale = NAN,
+                      .speculate = -1,
+                      .draft_max = -1,
+                      .draft_min = -1,
                       .n = -1,
                       .order = -1,
                       .prompt_penalty = -1,
@@ -136,6 +139,9 @@ bool generation_apply(const generation *g, rn_request *req, rn_sampling *samplin
     if (!isnan(g->guidance_scale)) req->guidance_scale = (float)g->guidance_scale;
     req->negative_prompt = &g->negative[g->parse_special];
     req->n_negative_prompt = g->negative[0].n_text > 0;
+    req->speculate = g->speculate == GENERATION_NGRAM ? "ngram" : NULL;
+    req->draft_max = g->draft_max < 0 ? 0 : g->draft_max;
+    req->draft_min = g->draft_min < 0 ? 0 : g->draft_min;
     req->special = g->special;
     req->echo = g->echo;
     req->logprobs = g->logprobs < 0 && g->sampled_logprobs >= 0 ? 0 : g->logprobs;

@@ -23,7 +23,9 @@ enum {
     GENERATION_SEQUENCE_TOKENS = 4096, // of all sequences together
     GENERATION_SEQUENCE_MOST = 64      // of one
 };
-enum { GENERATION_FIELDS = 40 }; // room for the rows of rn_sampling_field()
+enum { GENERATION_FIELDS = 40, GENERATION_OTHER_ROWS = 16 }; // room for the rows of rn_sampling_field(); for others
+
+enum { GENERATION_PLAIN, GENERATION_NGRAM }; // speculate
 
 typedef struct generation {
     int32_t n;                        // -1: the rest of the context
@@ -41,6 +43,8 @@ typedef struct generation {
     size_t banned_bytes[GENERATION_BANNED];
     bool banned_match_case, token_healing;
     double guidance_scale;              // NaN: not given
+    int32_t speculate;                  // index of the option's words; -1: not given
+    int32_t draft_max, draft_min;       // -1: not given
     rn_part negative[2];                // the negative prompt, without and with parse_special; n_text 0: none
     char samplers[GENERATION_SAMPLERS]; // names separated by ';'; empty: not given
     size_t n_ban_ids, n_breakers;
@@ -84,16 +88,17 @@ void generation_chat(const generation *g, rn_request *req, rn_chat *chat, const 
 // Option tables. The rows for sampling are made from rn_sampling_field() and rn_preset_name(): ranges, defaults
 // and names are the library's.
 typedef struct generation_rows {
-    option sampling[GENERATION_FIELDS + 16];
+    option sampling[GENERATION_FIELDS + GENERATION_OTHER_ROWS];
     size_t n_sampling;
     char names[GENERATION_FIELDS][32];
     char helps[GENERATION_FIELDS][176];
     char preset_help[256];
 } generation_rows;
 void generation_rows_init(generation_rows *rows);
-extern const option generation_stop_rows[4], generation_text_rows[6];
+extern const option generation_stop_rows[4], generation_draft_rows[3], generation_text_rows[6];
 #define GENERATION_SAMPLING_GROUP(rows, g) {"Sampling", (rows)->sampling, (rows)->n_sampling, (g)}
 #define GENERATION_STOP_GROUP(g)           {"Stopping", generation_stop_rows, 4, (g)}
+#define GENERATION_DRAFT_GROUP(g)          {"Speculation", generation_draft_rows, 3, (g)}
 #define GENERATION_TEXT_GROUP(g)           {"Text", generation_text_rows, 6, (g)}
 // Prints an error for options that have no effect together; false if there are such.
 bool generation_check(const generation *g, const options *parsed);

@@ -175,6 +175,12 @@ static bool each_order(void *target, size_t i, const char *key, const json_item 
     return json_item_word(value, words, n, &((generation *)target)->order, why);
 }
 
+static bool each_drafter(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    static const char *const words[] = {[GENERATION_PLAIN] = "none", [GENERATION_NGRAM] = "ngram"};
+    return json_item_word(value, words, 2, &((generation *)target)->speculate, why);
+}
+
 static bool each_schema(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
     if (json_item_is_text(value)) {
@@ -251,6 +257,9 @@ static const member fixed_rows[] = {
     {"banned_match_case", MEMBER_BOOL, .offset = offsetof(generation, banned_match_case)},
     {"guidance_scale", MEMBER_REAL, .offset = offsetof(generation, guidance_scale), .min = 0, .max = 100},
     {"negative_prompt", MEMBER_EACH, .each = each_negative, .schema = "{'type':'string'}"},
+    {"speculate", MEMBER_EACH, .each = each_drafter, .schema = SCHEMA_WORDS("'none','ngram'")},
+    {"draft_max", MEMBER_INT, .offset = offsetof(generation, draft_max), .min = 1, .max = 63},
+    {"draft_min", MEMBER_INT, .offset = offsetof(generation, draft_min), .min = 0, .max = 63},
     {"watermark", MEMBER_EACH, .each = each_watermark, .schema = SCHEMA_WATERMARK},
     {"token_healing", MEMBER_BOOL, .offset = offsetof(generation, token_healing)},
     {"json_schema", MEMBER_EACH, .each = each_schema, .schema = SCHEMA_FORM},

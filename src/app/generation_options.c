@@ -198,6 +198,15 @@ const option generation_stop_rows[4] = {
     {0, "ignore-eos", NULL, OPTION_FLAG, offsetof(generation, ignore_eos),
      .help = "do not stop at the model's end tokens"},
 };
+const option generation_draft_rows[3] = {
+    {0, "speculate", "none|ngram", OPTION_CHOICE, offsetof(generation, speculate),
+     .help =
+         "guess what follows from what followed the same words before: the same text in fewer steps (default none)"},
+    {0, "draft-max", "N", OPTION_INT, offsetof(generation, draft_max), 1, 63,
+     .help = "with --speculate: guesses of a step, at most (default 16); as many as pay are made"},
+    {0, "draft-min", "N", OPTION_INT, offsetof(generation, draft_min), 0, 63,
+     .help = "with --speculate: guesses of a step, at least, whether they pay or not (default 0)"},
+};
 const option generation_text_rows[6] = {
     {0, "special", NULL, OPTION_FLAG, offsetof(generation, special), .help = "show control tokens in the text"},
     {0, "parse-special", NULL, OPTION_FLAG, offsetof(generation, parse_special),
@@ -238,6 +247,8 @@ static void make_preset_row(generation_rows *rows) {
                                                   .offset = offsetof(generation, preset),
                                                   .help = rows->preset_help};
 }
+
+_Static_assert(1 + sizeof more_sampling_rows / sizeof *more_sampling_rows <= GENERATION_OTHER_ROWS, "rows have room");
 
 void generation_rows_init(generation_rows *rows) {
     rn_field field;
@@ -288,6 +299,9 @@ bool generation_check(const generation *g, const options *parsed) {
         return false;
     }
     if (!generation_is_guided(g) && options_refuse(parsed, "negative-prompt", "without --guidance-scale"))
+        return false;
+    if (g->speculate != GENERATION_NGRAM && (options_refuse(parsed, "draft-max", "without --speculate ngram") ||
+                                             options_refuse(parsed, "draft-min", "without --speculate ngram")))
         return false;
     if (g->n_banned == 0 && options_refuse(parsed, "banned-match-case", "without --banned-string")) return false;
     return check_penalties(parsed, &sampling) && check_parents(parsed, &sampling);

@@ -81,6 +81,18 @@ static void put_usage(json_writer *w, const rn_usage *usage) {
     json_put_end(w, '}');
 }
 
+static void put_speculation(json_writer *w, const rn_usage *usage) {
+    enum { THOUSANDTHS = 3 };
+    if (usage->drafted_tokens == 0) return;
+    const double n = (double)usage->completion_tokens;
+    json_member_begin(w, "speculation", '{');
+    json_member_whole(w, "drafted", usage->drafted_tokens);
+    json_member_whole(w, "accepted", usage->accepted_tokens);
+    json_member_rounded(w, "rows_per_token", (n + (double)(usage->drafted_tokens - usage->accepted_tokens)) / n,
+                        THOUSANDTHS);
+    json_put_end(w, '}');
+}
+
 // Reports messages that were dropped to fit the context.
 static void put_dropped(json_writer *w, const rn_chunk *last) {
     if (last->n_dropped_messages == 0) return;
@@ -108,6 +120,7 @@ void json_put_finish(json_writer *w, const rn_chunk *last, bool has_token_times)
     json_member_string(w, "finish_detail", last->finish_detail);
     json_member_u64(w, "seed", last->seed);
     put_usage(w, last->usage);
+    put_speculation(w, last->usage);
     put_dropped(w, last);
     json_put_timing(w, last->timing, has_token_times);
 }

@@ -62,10 +62,11 @@ static const char *const notes =
     "sequence_bias [[[ID, ..], BIAS], ..],\n"
     "dry_sequence_breakers [\"TEXT\", ..], seed, n, stop, stop_tokens,\n"
     "banned_strings [\"TEXT\", ..], banned_match_case, token_healing, ignore_eos,\n"
-    "watermark {\"keys\": [..]}, guidance_scale, negative_prompt, special,\n"
-    "parse_special, echo, logprobs, sampled_logprobs, and for answers of a given\n"
-    "form json_schema {..}, json_mode, regex, choices [\"TEXT\", ..], grammar,\n"
-    "structural_tag {..}, json_space.\n"
+    "watermark {\"keys\": [..]}, guidance_scale, negative_prompt, speculate,\n"
+    "draft_max, draft_min, special, parse_special, echo, logprobs,\n"
+    "sampled_logprobs, and for answers of a given form json_schema {..},\n"
+    "json_mode, regex, choices [\"TEXT\", ..], grammar, structural_tag {..},\n"
+    "json_space.\n"
     "What a line leaves out is taken from the command line. Answers are lines too:\n"
     "\n"
     "  {\"id\", \"text\", \"tokens\", \"finish_reason\", ..., \"usage\", \"timing\"}\n"
@@ -261,6 +262,7 @@ int cmd_batch(int n_args, char **args) {
         {"Conversations", chat_template_rows, 2, &b.plan.chat},
         GENERATION_SAMPLING_GROUP(&rows, &b.plan.defaults),
         GENERATION_STOP_GROUP(&b.plan.defaults),
+        GENERATION_DRAFT_GROUP(&b.plan.defaults),
         GENERATION_TEXT_GROUP(&b.plan.defaults),
     };
     const option_spec spec = {

@@ -130,6 +130,7 @@ int cmd_infill(int n_args, char **args) {
         MACHINE_ENGINE_GROUP(&r.on),
         GENERATION_SAMPLING_GROUP(&rows, &r.g),
         GENERATION_STOP_GROUP(&r.g),
+        GENERATION_DRAFT_GROUP(&r.g),
         GENERATION_TEXT_GROUP(&r.g),
         GRAMMAR_OPTIONS_GROUP(&r.form),
         RUN_INTERVAL_GROUP(&r.g),

@@ -187,6 +187,9 @@ static void say_figures(const rn_chunk *last) {
     fprintf(stderr, ", first after %s", human_time(last->timing->first_token_ms, first));
     fprintf(stderr, "; prompt %" PRId64 " (%" PRId64 " cached)", last->usage->prompt_tokens,
             last->usage->cached_tokens);
+    if (last->usage->drafted_tokens)
+        fprintf(stderr, "; %" PRId64 " of %" PRId64 " guesses right", last->usage->accepted_tokens,
+                last->usage->drafted_tokens);
     fprintf(stderr, "; seed %" PRIu64 "; %s: %s%s\n", last->seed, rn_finish_name(last->finish_reason),
             last->finish_detail, has_colour ? "\x1b[0m" : "");
 }

@@ -1,25 +1,35 @@
 // decoding/sample_strategy.c - greedy decoding and sampling: one row in, one token out; with classifier-free guidance two rows, of the
-// prompt and of the negative prompt.
+// prompt and of the negative prompt; with drafts one row for each guess, and a token out for each that was right, and one more.
 //
 // With guidance the prompt's last row is evaluated again, in one step with the negative prompt's last row.
+//
+// Guesses are verified by drawing each token as it would be drawn without them ("sample and match"): the row of a token is taken from the guess that
+// equals it, as long as there is one. What is random is keyed by position, so tokens and bits are those without guesses.
 #include "base/mem.h"
+#include "decoding/draft/ngram_drafter.h"
 #include "decoding/strategies.h"
 #include "sampling/guidance.h"
 #include <assert.h>
-
-enum { NO_TOKEN = -1 };
 
 struct sample_strategy {
     strategy base;
     sampler *sampler;              // lent
     const struct token_gate *gate; // lent; NULL: all tokens may be drawn
     int32_t n_prompt, n_vocab;
-    bool has_begun;    // the prompt's last row has been absorbed
-    int32_t pending;   // emitted, not evaluated yet; NO_TOKEN before the first answer and after the last
-    uint32_t position; // of the next token among the generated ones
-    // What was drawn after the last rows, or why nothing could be.
-    int32_t drawn;
-    struct drawn_from from;          // where it is to be told, else all zero
+    bool has_begun; // the prompt's last row has been absorbed
+    // Emitted, not evaluated yet. None before the first answer and after the last; several after banned strings took back some of
+    // the tokens of a step.
+    int32_t pending[1 + DRAFT_MOST];
+    int32_t n_pending;
+    uint32_t position; // of the next token to be drawn, among the generated ones
+    // What was drawn after the last rows and not emitted yet, and why nothing further could be. All but the last are accepted by the sampler.
+    int32_t drawn[1 + DRAFT_MOST];
+    int32_t n_drawn;
+    struct drawn_from from;        // what the last one was drawn from, where it is to be told; else all zero
+    struct ngram_drafter *drafter; // NULL: no guesses
+    int32_t draft_least, draft_most;
+    struct draft draft;              // of the rows that were proposed
+    bool has_draft;                  // it is of the next step
     const struct guidance *guidance; // lent; NULL: none
     const struct rowmath *rowmath;
     float *mixed;      // [n_vocab] of the two rows; NULL without guidance
@@ -46,33 +56,73 @@ static uint32_t prompt_wants(const strategy *base, int32_t at) {
     return at == s->n_prompt - 1 ? LM_WANT_LOGITS : 0;
 }
 
+static int32_t n_text(const struct sample_strategy *s) { return s->n_prompt + s->n_emitted; }
+
+static int32_t least_of(size_t a, size_t b, size_t c) {
+    const size_t ab = a < b ? a : b;
+    return (int32_t)(ab < c ? ab : c);
+}
+
+// Guesses behind the last pending token, as many as there is room for and as pay.
+static void add_draft(struct sample_strategy *s, struct row_list *rows) {
+    const int32_t room = least_of(rows->cap - rows->n, rows->n_logits - 1, (size_t)rows->n_tokens - 1);
+    const int32_t nodes = least_of((size_t)room, (size_t)rows->n_scratch, (size_t)s->draft_most);
+    const struct draft_step step = {.time = s->base.env->slots[0].time,
+                                    .n_rows = (int32_t)(rows->n_rows_beside + rows->n),
+                                    .n_streams = (int32_t)(rows->n_streams_beside + 1)};
+    if (!s->has_draft) ngram_drafter_draft(s->drafter, n_text(s), s->draft_least, nodes, &step, &s->draft);
+    s->has_draft = true;
+    if (s->draft.n > nodes) s->draft.n = nodes; // the rows are proposed again, with less room
+    for (int32_t i = 0; i < s->draft.n; i++)
+        rows->rows[rows->n++] =
+            (struct lm_row){.seq = STRATEGY_MAIN,
+                            .token = s->draft.tokens[i],
+                            .parent = s->draft.parents[i] == DRAFT_ROOT ? LM_ROOT : s->draft.parents[i],
+                            .want = LM_WANT_LOGITS | LM_OPTIONAL};
+}
+
 // A token is evaluated, and so committed to KV, only once it is known that the stream continues after it.
 static rn_status propose(strategy *base, struct row_list *rows, rn_error *err) {
-    const struct sample_strategy *s = (const struct sample_strategy *)base;
+    struct sample_strategy *s = (struct sample_strategy *)base;
     (void)err;
     assert(rows->cap >= 1);
     rows->n = 0;
-    if (s->pending == NO_TOKEN) return RN_OK;
+    if (s->n_pending == 0) return RN_OK;
     if (s->guidance)
         rows->rows[rows->n++] =
             (struct lm_row){.seq = s->negative,
-                            .token = s->n_emitted ? s->pending : s->guidance->tokens[s->guidance->n_tokens - 1],
+                            .token = s->n_emitted ? s->pending[0] : s->guidance->tokens[s->guidance->n_tokens - 1],
                             .parent = LM_APPEND,
                             .want = LM_WANT_LOGITS};
-    rows->rows[rows->n++] =
-        (struct lm_row){.seq = STRATEGY_MAIN, .token = s->pending, .parent = LM_APPEND, .want = LM_WANT_LOGITS};
+    for (int32_t i = 0; i < s->n_pending && rows->n < rows->cap; i++)
+        rows->rows[rows->n++] = (struct lm_row){.seq = STRATEGY_MAIN,
+                                                .token = s->pending[i],
+                                                .parent = LM_APPEND,
+                                                .want = i == s->n_pending - 1 ? LM_WANT_LOGITS : 0};
+    s->draft.n = s->has_draft ? s->draft.n : 0;
+    if (s->drafter && rows->n == (size_t)s->n_pending) add_draft(s, rows);
     return RN_OK;
 }
 
-// The token after the last of the rows: a prompt's last row, or the one that was proposed.
-static void draw(strategy *base, const struct row_results *r) {
-    struct sample_strategy *s = (struct sample_strategy *)base;
+// ---- the rows of a step: that of the last certain token, then one for each node of the draft ----
+
+static size_t row_of(const struct sample_strategy *s, const struct row_results *r, int32_t node) {
+    return r->at == RESULTS_OF_PROPOSAL ? r->n - (size_t)s->draft.n + (size_t)node : r->n - 1;
+}
+
+// The node of the draft that a token drawn behind `node` is; DRAFT_NONE: it is none that was evaluated.
+static int32_t next_node(const struct sample_strategy *s, const struct row_results *r, int32_t node, int32_t token) {
+    const int32_t child = r->at == RESULTS_OF_PROPOSAL ? draft_child(&s->draft, node, token) : DRAFT_NONE;
+    return child != DRAFT_NONE && !results_dropped(r, row_of(s, r, child)) ? child : DRAFT_NONE;
+}
+
+// Draws the token behind a node and adds it to s->drawn.
+static void draw(struct sample_strategy *s, const struct row_results *r, int32_t node) {
     uint32_t n_tried = 0;
     const uint64_t *mask = NULL;
-    if (s->guidance && r->at != RESULTS_OF_PROPOSAL) return; // absorb has it evaluated again
     s->status = s->gate ? s->gate->mask(s->gate->user, &mask, &n_tried, &s->error) : RN_OK;
     if (s->status != RN_OK) return;
-    const float *logits = results_logits(r, r->n - 1);
+    const float *logits = results_logits(r, row_of(s, r, node));
     if (s->guidance) {
         s->status = guidance_mix(s->rowmath, logits, results_logits(r, 0), s->n_vocab, s->guidance->scale, s->mixed,
                                  &s->error);
@@ -84,19 +134,49 @@ static void draw(strategy *base, const struct row_results *r) {
         s->status = sampler_distribution_masked(s->sampler, logits, mask, s->from.ids, s->from.probs,
                                                 (size_t)s->n_vocab, &s->from.n, &s->error);
     if (s->status == RN_OK)
-        s->status = sampler_draw_masked(s->sampler, logits, s->position, mask, &s->drawn, &s->error);
+        s->status = sampler_draw_masked(s->sampler, logits, s->position, mask, &s->drawn[s->n_drawn], &s->error);
+    if (s->status == RN_OK) s->n_drawn++, s->position++;
     if (s->status != RN_OK && n_tried)
         (void)fail_in(&s->error, s->status, "%u tokens were tried here and taken back", n_tried);
 }
 
-// Takes back what the engine took back. True: nothing but the token just emitted, so the same row is drawn from again; else the
-// token before them is evaluated again.
-static bool go_back(struct sample_strategy *s, const struct rewound *w) {
+static bool is_prompt_of_guidance(const struct sample_strategy *s, const struct row_results *r) {
+    return s->guidance && r->at != RESULTS_OF_PROPOSAL; // absorb has it evaluated again
+}
+
+// Were all pending tokens evaluated? Else the rest of them follow in the next step.
+static bool has_logits(const struct sample_strategy *s, const struct row_results *r) {
+    return r->at != RESULTS_OF_PROPOSAL || s->guidance || r->n >= (size_t)s->n_pending;
+}
+
+// Draws what can be drawn before anything is emitted: masks, and what tokens were drawn from, are asked for one by one.
+static void read_rows(strategy *base, const struct row_results *r) {
+    struct sample_strategy *s = (struct sample_strategy *)base;
+    s->n_drawn = 0;
+    s->status = RN_OK;
+    if (is_prompt_of_guidance(s, r) || !has_logits(s, r)) return;
+    draw(s, r, DRAFT_ROOT);
+    for (int32_t node = DRAFT_ROOT; s->status == RN_OK && !s->gate && !s->from.ids;) {
+        const int32_t token = s->drawn[s->n_drawn - 1];
+        if ((node = next_node(s, r, node, token)) == DRAFT_NONE) break;
+        sampler_accept(s->sampler, token);
+        draw(s, r, node);
+    }
+}
+
+// ---- absorb ----
+
+// Takes back what the engine took back, of which the last n_emitted tokens were emitted after this step. True: nothing but the token just
+// emitted, so the same row is drawn from again; else the tokens before it that were not kept are evaluated again.
+static bool go_back(struct sample_strategy *s, const struct rewound *w, const int32_t *emitted, int32_t n_emitted) {
     sampler_rewind(s->sampler, (size_t)w->n_back);
     s->position -= (uint32_t)w->n_back;
     if (w->n_back == 1) return true;
-    s->pending = w->last;
     s->n_emitted -= w->n_back - 1;
+    s->n_pending = n_emitted - (w->n_back - 1);
+    for (int32_t i = 0; i < s->n_pending; i++) s->pending[i] = emitted[i];
+    if (s->n_pending < 1) s->n_pending = 1, s->pending[0] = w->last;
+    if (s->drafter) ngram_drafter_cut(s->drafter, n_text(s));
     if (s->guidance)
         s->base.env->ops->seq_truncate(s->base.env->user, s->negative, s->guidance->n_tokens - 1 + s->n_emitted);
     return false;
@@ -104,27 +184,48 @@ static bool go_back(struct sample_strategy *s, const struct rewound *w) {
 
 static rn_status absorb(strategy *base, const struct row_results *r, const struct emitter *out, rn_error *err) {
     struct sample_strategy *s = (struct sample_strategy *)base;
-    s->pending = NO_TOKEN;
-    s->has_begun = true;
-    if (!out->ops->may_emit(out->user)) return RN_OK;
-    if (s->guidance && r->at != RESULTS_OF_PROPOSAL) {
-        base->env->ops->seq_truncate(base->env->user, STRATEGY_MAIN, s->n_prompt - 1);
-        s->pending = s->guidance->last;
+    int32_t emitted[1 + DRAFT_MOST], path[DRAFT_MOST], n_emitted = 0, n_path = 0, node = DRAFT_ROOT;
+    if (!base->ops->read) read_rows(base, r);
+    if (!has_logits(s, r)) {
+        s->n_pending -= (int32_t)r->n;
+        for (int32_t i = 0; i < s->n_pending; i++) s->pending[i] = s->pending[i + (int32_t)r->n];
         return RN_OK;
     }
-    if (!base->ops->read) draw(base, r);
-    for (;; draw(base, r)) {
-        if (s->status != RN_OK) return fail(err, s->status, "%s", s->error.text);
-        s->position++;
-        sampler_accept(s->sampler, s->drawn);
-        const struct emission e = {
-            .token = s->drawn, .logits = results_logits(r, r->n - 1), .from = s->from.ids ? &s->from : NULL};
-        const enum emit_answer answer = out->ops->emit(out->user, &e);
-        if (answer == EMIT_NEXT) s->pending = s->drawn, s->n_emitted++;
-        if (answer != EMIT_REWIND) return RN_OK;
-        const struct rewound w = out->ops->rewound(out->user);
-        if (!go_back(s, &w)) return RN_OK;
+    s->n_pending = 0;
+    s->has_begun = true;
+    s->has_draft = false;
+    if (!out->ops->may_emit(out->user)) return RN_OK;
+    if (is_prompt_of_guidance(s, r)) {
+        base->env->ops->seq_truncate(base->env->user, STRATEGY_MAIN, s->n_prompt - 1);
+        s->pending[0] = s->guidance->last, s->n_pending = 1;
+        return RN_OK;
     }
+    enum emit_answer answer = EMIT_NEXT;
+    for (int32_t i = 0;; i++) {
+        if (i >= s->n_drawn && s->status == RN_OK) draw(s, r, node);
+        if (i >= s->n_drawn) return fail(err, s->status, "%s", s->error.text);
+        const int32_t token = s->drawn[i];
+        if (i == s->n_drawn - 1) sampler_accept(s->sampler, token);
+        const int32_t child = next_node(s, r, node, token);
+        const struct emission e = {.token = token,
+                                   .logits = results_logits(r, row_of(s, r, node)),
+                                   .from = s->from.ids ? &s->from : NULL,
+                                   .drafted = child != DRAFT_NONE};
+        answer = out->ops->emit(out->user, &e);
+        if (answer == EMIT_REWIND) {
+            const struct rewound w = out->ops->rewound(out->user);
+            if (!go_back(s, &w, emitted, n_emitted)) return RN_OK;
+            s->n_drawn = i--; // the same row again
+            continue;
+        }
+        if (answer == EMIT_END) break;
+        emitted[n_emitted++] = token;
+        s->n_emitted++;
+        if (child == DRAFT_NONE) break;
+        path[n_path++] = node = child;
+    }
+    if (answer == EMIT_NEXT) s->pending[0] = emitted[n_emitted - 1], s->n_pending = 1;
+    return s->draft.n ? base->env->ops->seq_keep(base->env->user, STRATEGY_MAIN, path, n_path, err) : RN_OK;
 }
 
 static void destroy(strategy *base) {
@@ -132,13 +233,15 @@ static void destroy(strategy *base) {
     mem_free(s->from.ids);
     mem_free(s->from.probs);
     mem_free(s->mixed);
+    if (s->drafter) ngram_drafter_free(s->drafter);
+    mem_free(s->drafter);
     mem_free(s);
 }
 
 #define COMMON                                                                                                       \
     .begin = begin, .prompt_from = prompt_from, .prompt_wants = prompt_wants, .propose = propose, .absorb = absorb,  \
     .destroy = destroy
-static const struct strategy_ops parallel_ops = {COMMON, .read = draw}, step_thread_ops = {COMMON};
+static const struct strategy_ops parallel_ops = {COMMON, .read = read_rows}, step_thread_ops = {COMMON};
 
 rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err) {
     struct sample_strategy *s = mem_alloc(sizeof *s);
@@ -153,8 +256,19 @@ rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **ou
                                   .rowmath = spec->rowmath,
                                   .n_prompt = spec->n_prompt,
                                   .n_vocab = spec->n_vocab,
-                                  .pending = NO_TOKEN,
+                                  .draft_least = spec->draft_least,
+                                  .draft_most = spec->draft_most,
                                   .position = (uint32_t)spec->n_given};
+    if (spec->draft_most && !spec->guidance) {
+        s->base.has_scratch = true;
+        rn_status st = RN_E_NOMEM;
+        if ((s->drafter = mem_calloc(1, sizeof *s->drafter)))
+            st = ngram_drafter_init(s->drafter, spec->text, spec->n_text_most, err);
+        if (st != RN_OK) {
+            destroy(&s->base);
+            return fail(err, st, "sample strategy: out of memory for drafts");
+        }
+    }
     if (spec->guidance) {
         s->base.needs = (struct strategy_needs){.n_seqs = 2, .n_results = 2};
         if (!(s->mixed = mem_alloc((size_t)spec->n_vocab * sizeof *s->mixed))) {

@@ -155,8 +155,11 @@ struct row_list {
     size_t n;
     // What the strategy may ask for now; each at least 1. Others of the batch have a share of the
     // same size.
-    size_t cap;        // rows; at least needs.n_results
-    size_t n_logits;   // rows with LM_WANT_LOGITS; at least needs.n_results
+    size_t cap;      // rows; at least needs.n_results
+    size_t n_logits; // rows with LM_WANT_LOGITS; at least needs.n_results
+    // Of other streams in this step, as far as it is known: their rows, and how many streams that
+    // is. They tell what more rows cost, and no result may depend on them.
+    size_t n_rows_beside, n_streams_beside;
     int32_t n_scratch; // scratch nodes that a sequence may have
     int32_t n_tokens;  // tokens that absorb may emit, of all choices together
 };
@@ -220,6 +223,7 @@ struct strategy {
     int32_t n_choices;              // answers that it emits, at most STRATEGY_MAX_CHOICES; 0 counts as 1
     bool can_rewind;                // it follows the spec's gate, and EMIT_REWIND
     bool can_guide;                 // it follows the spec's guidance
+    bool has_scratch;               // it asks for scratch rows of the main sequence
     const struct strategy_env *env; // set by the engine before begin
 };
 
@@ -237,6 +241,13 @@ struct strategy_spec {
     const struct guidance *guidance; // NULL: none
     // Emissions say what their tokens were drawn from, if the strategy can.
     bool tells_drawn_from;
+    // The text, prompt and emitted tokens, [n_text_most]; grows with each emission. Read by drafters.
+    const int32_t *text;
+    int32_t n_text_most;
+    // Most guesses of a step that are evaluated beside the row that is certain (0: none), at most
+    // DRAFT_MOST. The tokens and their bits are the same for each number.
+    int32_t draft_most;
+    int32_t draft_least; // of these, made whether they pay or not
     // NULL: all tokens may be drawn. Else the sampler takes masks.
     const struct token_gate *gate;
     // Of strategies that only add something to another one (prompt_scores): that other one. Theirs

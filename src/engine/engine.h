@@ -227,8 +227,9 @@ struct stream_play {
     struct rewound rewound; // what the last emission took back
     int32_t *negative;      // the negative prompt's tokens; NULL: no guidance
     struct guidance guidance;
-    int32_t n_seq_limit;  // most tokens of sequences other than the main one
-    int64_t n_taken_back; // tokens, of all emissions
+    int32_t n_seq_limit;           // most tokens of sequences other than the main one
+    int64_t n_taken_back;          // tokens, of all emissions
+    int64_t n_drafted, n_accepted; // scratch rows of the main sequence, and tokens that were emitted as drafted
 };
 
 // From tokens to text.

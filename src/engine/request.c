@@ -1,6 +1,7 @@
 // engine/request.c - checks a whole request and creates its stream. After that, nothing in the request can fail.
 #include "base/clock.h"
 #include "base/mem.h"
+#include "decoding/draft/draft.h"
 #include "engine/banned.h"
 #include "engine/engine.h"
 #include "engine/params.h"
@@ -17,6 +18,8 @@ rn_status stream_rate_gap(double tokens_per_second, int64_t *gap_ns, rn_error *e
     *gap_ns = ns < 1e18 ? (int64_t)ns : INT64_C(1000000000000000000);
     return RN_OK;
 }
+
+static int32_t draft_most(const rn_request *r) { return r->draft_max ? r->draft_max : DRAFT_DEFAULT; }
 
 static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error *err) {
     rn_status st;
@@ -39,6 +42,12 @@ static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error
         return fail(err, RN_E_ARG, "guidance_scale: %g is outside 0..100", (double)r->guidance_scale);
     if (r->n_negative_prompt && !r->negative_prompt)
         return fail(err, RN_E_ARG, "negative_prompt: NULL with n_negative_prompt %zu", r->n_negative_prompt);
+    if ((st = check_range("draft_max", r->draft_max, 0, DRAFT_MOST, err)) != RN_OK) return st;
+    if ((st = check_range("draft_min", r->draft_min, 0, draft_most(r), err)) != RN_OK) return st;
+    if (r->speculate && strcmp(r->speculate, "ngram") != 0)
+        return fail(err, RN_E_ARG, "speculate: \"%s\" is unknown; known: ngram", r->speculate);
+    if (r->speculate && r->guidance_scale != 1)
+        return fail(err, RN_E_UNSUPPORTED, "speculate: not with guidance_scale");
     if (r->n_negative_prompt && r->guidance_scale == 1)
         return fail(err, RN_E_ARG, "negative_prompt: has no effect with guidance_scale 1");
     if (r->n_parts && !r->parts) return fail(err, RN_E_ARG, "parts: NULL with n_parts %zu", r->n_parts);
@@ -215,6 +224,8 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
     spec.guidance = s->play.negative ? &s->play.guidance : NULL;
     spec.tells_drawn_from = r->sampled_logprobs >= 0;
     spec.gate = s->play.gate_mask ? &s->play.gate : NULL;
+    spec.text = s->tokens, spec.n_text_most = s->n_limit + 1;
+    if (r->speculate) spec.draft_most = draft_most(r), spec.draft_least = r->draft_min;
     spec.draws_on_step_thread = s->play.sampling.stage != NULL;
     rn_status st = kind->create(&spec, &s->play.strategy, err);
     if (st == RN_OK && spec.gate && !s->play.strategy->can_rewind)

@@ -118,6 +118,8 @@ static rn_status add_decode_rows(struct model_slot *l, rn_stream *s, size_t n_af
     struct row_list list = {.rows = l->rows + l->n_rows,
                             .cap = fair(left, n_after, least),
                             .n_logits = fair(left_logits, n_after, least),
+                            .n_rows_beside = l->n_rows + n_after,
+                            .n_streams_beside = l->n_parts + n_after,
                             .n_scratch = l->n_scratch,
                             .n_tokens = outbox_room(&s->out, stream_tokens_left(s))};
     rn_status st = s->play.strategy->ops->propose(s->play.strategy, &list, err);

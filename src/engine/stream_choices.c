@@ -262,6 +262,7 @@ static enum emit_answer emit(void *user, const struct emission *e) {
     if (s->text.banned && banned_completes(s, c, &p, &at)) return take_back(s, c, at, e->token);
     note_time(s, c);
     c->tokens[c->n] = e->token;
+    s->play.n_accepted += e->drafted;
     set_length(s, c, c->n + 1);
     push_token(s, c, e);
     if (!outbox_push_text(&s->out, s->text.b, p.n)) end_out_of_room(s, c);

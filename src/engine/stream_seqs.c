@@ -293,7 +293,11 @@ rn_status stream_seqs_create(rn_stream *s, rn_error *err) {
     if (!(s->play.seqs = mem_calloc((size_t)s->play.n_seqs, sizeof *s->play.seqs)))
         return fail(err, RN_E_NOMEM, "stream: out of memory for %d sequences", s->play.n_seqs);
     for (int32_t i = 0; i < s->play.n_seqs; i++) s->play.seqs[i].seq = -1;
-    *main_seq(s) = (struct stream_seq){.model_slot = s->model_slot, .seq = -1, .n = s->n_prompt, .tokens = s->tokens};
+    int32_t *nodes = NULL;
+    if (s->play.strategy->has_scratch && !(nodes = mem_alloc((size_t)s->model_slot->n_scratch * sizeof *nodes)))
+        return fail(err, RN_E_NOMEM, "stream: out of memory for %d scratch rows", s->model_slot->n_scratch);
+    *main_seq(s) = (struct stream_seq){
+        .model_slot = s->model_slot, .seq = -1, .n = s->n_prompt, .tokens = s->tokens, .nodes = nodes};
     return RN_OK;
 }
 
@@ -340,7 +344,9 @@ void stream_note_rows(const struct model_slot *l, const struct stream_rows *part
         struct stream_seq *q = find(part->s, l, r->seq);
         if (r->parent == LM_APPEND)
             q->tokens[q->n++] = r->token;
-        else
+        else {
             q->nodes[q->n_nodes++] = r->token;
+            part->s->play.n_drafted += q == main_seq(part->s);
+        }
     }
 }

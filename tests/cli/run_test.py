@@ -205,6 +205,19 @@ def an_answer_has_the_form_that_is_asked_for():
 
 
 @test
+def guesses_save_steps_and_change_no_text():
+    again = 'The cat sat on the mat. The dog sat on the mat. The cat sat on'
+    for more in (['--temp', '0'], ['--seed', '7'], ['--seed', '7', '--mirostat', '2', '--dry-multiplier', '0.5']):
+        asked = ['run', '-n', '60', '--ignore-eos', '--json', *more, again]
+        plain, drafted = (runnel(*asked, *o).ok().lines for o in ([], ['--speculate', 'ngram', '--draft-min', '4']))
+        equal([t for line in drafted for t in line['tokens']], [t for line in plain for t in line['tokens']])
+        check('speculation' not in plain[-1], plain[-1])
+        figures = drafted[-1]['speculation']
+        check(0 < figures['accepted'] < figures['drafted'], figures)
+        equal(figures['rows_per_token'], round((60 + figures['drafted'] - figures['accepted']) / 60, 3))
+
+
+@test
 def guidance_goes_away_from_the_negative_prompt():
     asked = ['run', PROMPT, *GREEDY, '-n', '30']
     plain, towards = runnel(*asked).ok().text, 'There was a little girl who had a dog.'

@@ -326,7 +326,10 @@ static void act(rn_engine *e, struct job *j, uint64_t *state, bool *goes_on) {
 // All jobs at once: what is done to which one is random, until few actions are left; then all are resumed and read.
 static void run_together(rn_engine *e, struct job *jobs, int n, uint64_t *state) {
     bool goes_on[MAX_JOBS];
-    for (int i = 0; i < n; i++) goes_on[i] = begin(e, &jobs[i]);
+    for (int i = 0; i < n; i++) {
+        any_drafts(&jobs[i].r, below(state, 1000));
+        goes_on[i] = begin(e, &jobs[i]);
+    }
     for (int step = 0; step < 400; step++) {
         const uint32_t i = below(state, (uint32_t)n);
         if (goes_on[i]) act(e, &jobs[i], state, &goes_on[i]);

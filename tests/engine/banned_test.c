@@ -257,6 +257,7 @@ static rn_request request_of(struct plan *p, rn_part part[2]) {
     r.ignore_eos = true;
     r.banned_strings = p->banned, r.n_banned_strings = p->n_banned, r.banned_match_case = p->match_case;
     r.stop = p->stop, r.n_stop = p->n_stop;
+    if (p->scale == 1) any_drafts(&r, p->seed);
     return r;
 }
 
@@ -387,7 +388,7 @@ static void attack(int32_t n_pages, int32_t n_states, int n_threads, uint64_t fi
     static struct outcome o[N_STREAMS];
     struct toy_rig g;
     rn_engine_stats stats = {.struct_size = sizeof stats};
-    int64_t n_rewound = 0;
+    int64_t n_rewound = 0, n_accepted = 0;
     int n_ends[5] = {0};
     if (!toy_rig_open(&g, n_pages, n_states, N_STREAMS, n_threads)) return;
     for (uint64_t round = first; round < first + n_rounds; round++) {
@@ -412,14 +413,14 @@ static void attack(int32_t n_pages, int32_t n_states, int n_threads, uint64_t fi
                 check_cancelled(&p[i], s[i], toy_below(&more, 40));
             } else if (s[i] && drain(s[i], &o[i]) && enumerate(&g, &p[i], &m)) {
                 check_outcome(&g, &p[i], &m, &o[i], logprobs[i]);
-                n_rewound += m.n_rewound;
+                n_rewound += m.n_rewound, n_accepted += o[i].usage.accepted_tokens;
                 n_ends[m.finish]++;
             }
             rn_stream_close(s[i]);
         }
     }
     rn_engine_get_stats(g.engine, &stats, NULL);
-    CHECK(n_rewound > (int64_t)n_rounds);
+    CHECK(n_rewound > (int64_t)n_rounds && n_accepted > (int64_t)n_rounds);
     CHECK(n_ends[RN_FINISH_LENGTH] > (int)n_rounds / 2);
     CHECK(n_ends[RN_FINISH_STOP] > (int)n_rounds / 2);
     CHECK((stats.n_preempted > 0) == (n_pages < 16));

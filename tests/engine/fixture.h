@@ -46,6 +46,13 @@ struct outcome {
     uint64_t seed;
 };
 
+// Speculation or none, and drafts that are made whether they pay or not, by the seed.
+static inline void any_drafts(rn_request *r, uint64_t seed) {
+    if (seed % 8 == 0) return;
+    r->speculate = "ngram", r->draft_max = (int32_t)(seed % 8);
+    r->draft_min = seed % 3 ? r->draft_max : 0;
+}
+
 static inline rn_chunk new_chunk(void) {
     rn_chunk c;
     rn_chunk_init(&c);

@@ -128,6 +128,7 @@ static rn_request request_of(struct plan *p, rn_part *part) {
     r.max_tokens = p->max_tokens;
     r.ignore_eos = p->ignore_eos;
     r.grammar = p->grammar;
+    any_drafts(&r, p->seed);
     r.banned_strings = p->banned, r.n_banned_strings = p->n_banned;
     return r;
 }
@@ -187,6 +188,7 @@ static void attack(int32_t n_pages, int32_t n_states, int n_threads, uint64_t fi
     rn_grammar *grammars[N_SOURCES];
     rn_engine_stats stats = {.struct_size = sizeof stats};
     int n_whole = 0, n_cut = 0;
+    int64_t n_accepted = 0, n_wrong = 0;
     if (!toy_rig_open(&g, n_pages, n_states, N_STREAMS, n_threads)) return;
     for (int i = 0; i < N_SOURCES; i++) grammars[i] = compile(&g, i);
     for (uint64_t round = first; round < first + n_rounds; round++) {
@@ -207,6 +209,7 @@ static void attack(int32_t n_pages, int32_t n_states, int n_threads, uint64_t fi
             o = (struct outcome){0};
             if (s[i] && drain(s[i], &o) && enumerate(&g, &p[i], &m)) {
                 check_outcome(&m, &o);
+                n_accepted += o.usage.accepted_tokens, n_wrong += o.usage.drafted_tokens - o.usage.accepted_tokens;
                 n_whole += m.finish == RN_FINISH_STOP, n_cut += m.finish == RN_FINISH_LENGTH;
             }
             rn_stream_close(s[i]);
@@ -214,6 +217,7 @@ static void attack(int32_t n_pages, int32_t n_states, int n_threads, uint64_t fi
     }
     rn_engine_get_stats(g.engine, &stats, NULL);
     CHECK(n_whole > (int)n_rounds && n_cut > (int)n_rounds / 10);
+    CHECK(n_accepted > (int)n_rounds && n_wrong > (int)n_rounds);
     CHECK((stats.n_preempted > 0) == (n_pages < 16));
     for (int i = 0; i < N_SOURCES; i++) rn_grammar_close(grammars[i]);
     toy_rig_close(&g);

@@ -238,6 +238,7 @@ int cmd_chat(int n_args, char **args) {
         MACHINE_ENGINE_GROUP(&c.on),
         GENERATION_SAMPLING_GROUP(&rows, &c.g),
         GENERATION_STOP_GROUP(&c.g),
+        GENERATION_DRAFT_GROUP(&c.g),
         GRAMMAR_OPTIONS_GROUP(&c.form),
     };
     const option_spec spec = {

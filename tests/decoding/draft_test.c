@@ -1,0 +1,157 @@
+// tests/decoding/draft_test.c - prompt lookup against a search through the whole text, and how many guesses are made at which costs.
+#include "base/philox.h"
+#include "decoding/draft/ngram_drafter.h"
+#include "tests/check.h"
+
+enum { MOST = 4096, MS = 1000000 };
+
+struct dice {
+    uint64_t seed;
+    uint32_t n;
+};
+static int32_t roll(struct dice *d, int32_t n) {
+    return (int32_t)(philox_uniform(d->seed, 0, d->n++, PHILOX_TEST) * n);
+}
+
+// The longest of the earlier ends that are like the last two tokens, the most recent first; *n_places: how many there are.
+static struct ngram_match search(const int32_t *tokens, int32_t n, int32_t *n_places) {
+    struct ngram_match best = {0};
+    *n_places = 0;
+    for (int32_t at = n - 2; at >= 1; at--) {
+        int32_t same = 0;
+        while (same < NGRAM_LONGEST && same <= at && tokens[at - same] == tokens[n - 1 - same]) same++;
+        if (same < NGRAM_LEAST) continue;
+        ++*n_places;
+        if (same > best.n) best = (struct ngram_match){at + 1, same};
+    }
+    return best;
+}
+
+// Texts over 1 to 40 symbols that grow and are cut at random places.
+TEST(the_index_finds_what_a_search_of_the_whole_text_finds) {
+    int n_found = 0, n_cut = 0;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct dice d = {seed, 0};
+        int32_t tokens[MOST], n = 0;
+        struct ngram_index x;
+        rn_error err = {0};
+        const int32_t n_symbols = 1 + roll(&d, seed % 2 ? 4 : 40);
+        if (!CHECK_OK(ngram_index_init(&x, MOST, &err), &err)) return;
+        for (int i = 0; i < 60; i++) {
+            int32_t n_places;
+            if (n > 0 && roll(&d, 5) == 0) {
+                n = roll(&d, n + 1);
+                ngram_index_cut(&x, tokens, n);
+                n_cut++;
+            }
+            const int32_t n_more = 1 + roll(&d, 6);
+            for (int32_t k = 0; k < n_more; k++) tokens[n++] = roll(&d, n_symbols) * 7919;
+            ngram_index_add(&x, tokens, n);
+            const struct ngram_match got = ngram_index_find(&x, tokens), want = search(tokens, n, &n_places);
+            check_note("seed %d, step %d, %d tokens, %d places", (int)seed, i, n, n_places);
+            if (n_places >
+                NGRAM_LOOKS /
+                    2) { // not all of them are looked at: what is found is a match, and no longer than there is
+                if (!CHECK(got.n >= NGRAM_LEAST && got.n <= want.n)) return;
+                for (int32_t k = 0; k < got.n; k++) CHECK_INT(tokens[got.at - 1 - k], tokens[n - 1 - k]);
+            } else if (!CHECK_INT(got.n, want.n) || (got.n && !CHECK_INT(got.at, want.at)))
+                return;
+            n_found += got.n > 0;
+        }
+        ngram_index_free(&x);
+    }
+    CHECK(n_found > 5000 && n_cut > 2000);
+}
+
+TEST(what_is_beyond_the_room_is_left_out) {
+    const int32_t tokens[] = {5, 6, 7, 5, 6, 7, 5, 6};
+    struct ngram_index x;
+    rn_error err = {0};
+    if (!CHECK_OK(ngram_index_init(&x, 5, &err), &err)) return;
+    ngram_index_add(&x, tokens, 8);
+    CHECK_INT(x.n, 5);
+    const struct ngram_match m = ngram_index_find(&x, tokens);
+    CHECK_INT(m.at, 2);
+    CHECK_INT(m.n, 2);
+    ngram_index_free(&x);
+}
+
+// ---- how many guesses -----------------------------------------------------------------------------------------------
+
+// A slot whose steps take first_ms and more_ms for each further row.
+static void learn_costs(struct step_time *t, double first_ms, double more_ms) {
+    *t = (struct step_time){0};
+    for (size_t n = 1; n <= STEP_TIME_EXACT; n++)
+        step_time_learn(t, n, 0, (int64_t)((first_ms + more_ms * (double)(n - 1)) * MS));
+}
+
+static int32_t length(const struct draft_odds *o, const struct step_time *t, int32_t n_rows) {
+    int32_t classes[16];
+    for (int32_t i = 0; i < 16; i++) classes[i] = draft_class_of_match(2);
+    return draft_length(o, classes, 16, &(struct draft_step){t, n_rows, n_rows});
+}
+
+TEST(as_many_guesses_are_made_as_pay) {
+    struct step_time t;
+    struct draft_odds o;
+    draft_odds_init(&o);
+    t = (struct step_time){0};
+    CHECK_INT(length(&o, &t, 1), 0); // nothing was measured
+    learn_costs(&t, 10, 0);
+    for (int i = 0; i < 100; i++) draft_odds_learn(&o, draft_class_of_match(2), true);
+    CHECK_INT(length(&o, &t, 1), 16); // rows that cost nothing
+    learn_costs(&t, 10, 1);
+    CHECK_INT(length(&o, &t, 1), 16); // nearly all are right, and a row takes a tenth of a step
+    learn_costs(&t, 10, 10.5);
+    CHECK_INT(length(&o, &t, 1), 0); // a row takes as long as a step
+    learn_costs(&t, 10, 1);
+    for (int i = 0; i < 100; i++) draft_odds_learn(&o, draft_class_of_match(2), i % 2);
+    const int32_t half = length(&o, &t, 1);
+    CHECK(half >= 1 && half <= 4); // every other one is right
+    for (int i = 0; i < 200; i++) draft_odds_learn(&o, draft_class_of_match(2), false);
+    CHECK_INT(length(&o, &t, 1), 0);
+    for (int i = 0; i < 200; i++) draft_odds_learn(&o, draft_class_of_match(2), true);
+    CHECK_INT(length(&o, &t, 1), 16); // judged again
+}
+
+// Where the step is shared, what it gives the others counts.
+TEST(in_a_batch_the_whole_step_is_weighed) {
+    struct step_time t;
+    struct draft_odds o;
+    draft_odds_init(&o);
+    for (int i = 0; i < 100; i++) draft_odds_learn(&o, draft_class_of_match(2), i % 3 != 0);
+    learn_costs(&t, 10, 3);
+    CHECK(length(&o, &t, 1) > 0);
+    CHECK_INT(length(&o, &t, 16), 0); // 55 ms for 16 tokens: 3 ms for two thirds of one do not pay
+}
+
+TEST(longer_matches_are_of_other_classes) {
+    CHECK_INT(draft_class_of_match(2), 0);
+    for (int32_t n = 2; n < 100; n++) CHECK(draft_class_of_match(n) <= draft_class_of_match(n + 1));
+    CHECK_INT(draft_class_of_match(INT32_MAX - 1), DRAFT_CLASSES - 1);
+}
+
+// ---- drafts ---------------------------------------------------------------------------------------------------------
+
+// A copy that reaches the text's end goes on with what it has guessed itself.
+TEST(a_draft_copies_what_followed_and_goes_on_beyond_the_end) {
+    const int32_t tokens[] = {1, 2, 3, 1, 2, 3, 1, 2}, want[] = {3, 1, 2, 3, 1, 2, 3};
+    struct ngram_drafter d;
+    struct draft draft;
+    struct step_time t;
+    rn_error err = {0};
+    learn_costs(&t, 10, 0);
+    const struct draft_step step = {&t, 1, 1};
+    if (!CHECK_OK(ngram_drafter_init(&d, tokens, 8, &err), &err)) return;
+    ngram_drafter_draft(&d, 8, 0, 7, &step, &draft);
+    if (CHECK_INT(draft.n, 7)) CHECK_MEM(draft.tokens, want, sizeof want);
+    for (int32_t i = 0; i < draft.n; i++) CHECK_INT(draft.parents[i], i - 1);
+    ngram_drafter_draft(&d, 8, 0, 0, &step, &draft);
+    CHECK_INT(draft.n, 0);
+    learn_costs(&t, 10, 20);
+    ngram_drafter_draft(&d, 8, 0, 7, &step, &draft);
+    CHECK_INT(draft.n, 0); // none pays
+    ngram_drafter_draft(&d, 8, 3, 7, &step, &draft);
+    CHECK_INT(draft.n, 3); // three are made all the same
+    ngram_drafter_free(&d);
+}
