@@ -55,7 +55,7 @@ def main():
     peer = [fill.get(w, w) for w in argv[cut + 1:]]
     ours = [a.runnel, "bench", "-m", a.model, "-t", a.t, "-p", a.p, "-n", a.n, "-d", a.d, "-r", "1", "--json", *a.extra.split()]
     pairs = [(run(ours), run(peer)) for _ in range(a.rounds)]
-    for k in RATES:
+    for k in (k for k in RATES if k in pairs[0][0]):  # -p 0 and -n 0 leave one of them out
         us, them = [x[k] for x, _ in pairs], [y[k] for _, y in pairs]
         ratio = [x / y for x, y in zip(us, them)]
         print(f"{k:14}  runnel {statistics.median(us):9.1f}  peer {statistics.median(them):9.1f}  "

@@ -29,3 +29,9 @@ def write(path, model, rank=2, alpha=2.0, only='', seed=1, size=0.5):
     head = b'GGUF' + struct.pack('<IQQ', 3, n, 4) + pairs + infos
     path.write_bytes(head + b'\0' * (-len(head) % 32) + body)
     return path
+
+
+def two(folder, model):
+    """The adapters of peer_lora.json: one of all matrices, and one of the feed-forward part with another rank and alpha."""
+    return (write(folder / 'all.gguf', model, rank=3, alpha=6.0, seed=1, size=0.15),
+            write(folder / 'ffn.gguf', model, rank=2, alpha=1.0, only='ffn', seed=2, size=0.3))

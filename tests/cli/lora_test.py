@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 """Adapters on the command line: run with them, merged into a model, converted, and what is refused."""
+import json
+import pathlib
+
 import lora_file
+import peer_rule
 from harness import Folder, MODEL, check, equal, main, runnel, test
 
 TEXT = ('--ids', ','.join(str(i) for i in range(5, 60)))
@@ -27,6 +31,28 @@ def a_merged_model_scores_a_text_as_the_adapter_does():
         again = folder / 'again.gguf'
         runnel('convert', '--lora', '-m', MODEL, first, again).ok()
         equal(nll('-m', MODEL, '--lora', again), nll('-m', MODEL, '--lora', first))
+
+
+@test
+def greedy_tokens_and_their_logits_are_llama_cpps():
+    """peer_lora.json: llama.cpp with the same adapters in F32 (make_peer_lora.py); it sums in another order."""
+    peer = json.loads((pathlib.Path(__file__).parent / 'peer_lora.json').read_text())
+    equal(len({json.dumps(row['top2']) for row in peer}), len(peer), 'adapters that change nothing')
+    with Folder() as folder:
+        base = folder / 'base.gguf'
+        runnel('quantize', MODEL, base, 'F32').ok()
+        paths = lora_file.two(folder, base)
+        for row in peer:
+            args = [a for i, scale in row['adapters'] for a in ('--lora', f'{paths[i]}={scale}')]
+            prompt, said = row['prompt_ids'], row['ids']
+            lines = runnel('run', '-m', base, '--ids', peer_rule.listed(prompt), '-n', len(said), '--temp', '0', '--ignore-eos', '--kv-type', 'f32', '--json', *args).ok().lines
+            equal([t for line in lines for t in line['tokens']], said, row['adapters'])
+            out = folder / 'logits.npy'
+            runnel('score', '-m', base, '--ids', peer_rule.listed(prompt + said), '--kv-type', 'f32', '--logits', out, *args).ok()
+            logits = peer_rule.Rows(out, len(prompt) + len(said))
+            for i, (first, a, second, b) in enumerate(row['top2']):
+                at = len(prompt) - 1 + i
+                check(abs(logits[at, first] - a) < 1e-3 and abs(logits[at, second] - b) < 1e-3, row['adapters'], i, logits[at, first], a, logits[at, second], b)
 
 
 @test
