@@ -92,7 +92,10 @@ static bool expand(struct search *s, uint32_t at) {
         const expr_id y = expr_derive(e, d->visits[at].expr, e->class_byte[d->visits[at].next_class++]);
         if (y == EXPR_NEVER || !cover(d, y) || d->life[y] == NOTHING || d->life[y] == VISITED) continue;
         if (e->nodes[y].is_nullable || e->nodes[y].is_exact || d->life[y] == ALIVE) return s->last = at, true;
-        if (s->n >= d->search_limit || e->work > d->work_limit) e->status = RN_E_LIMIT, e->is_searched_out = true;
+        if (s->n >= d->search_limit || e->work > d->work_limit)
+            e->status = RN_E_LIMIT,
+            e->why =
+                "patterns and their combinations take too much work: whether they match anything is not found out";
         push(s, y, at);
     }
     return false;

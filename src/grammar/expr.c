@@ -180,10 +180,7 @@ uint64_t exprs_bytes(const struct exprs *e) {
 rn_status exprs_status(const struct exprs *e, rn_error *err) {
     if (e->status == RN_OK) return RN_OK;
     if (e->status == RN_E_NOMEM) return fail(err, RN_E_NOMEM, "out of memory for %u expressions", e->n_nodes);
-    if (e->is_searched_out)
-        return fail(
-            err, e->status,
-            "patterns and their combinations take too much work: whether they match anything is not found out");
+    if (e->why) return fail(err, e->status, "%s", e->why);
     return fail(err, e->status, "more than %u expressions, or nested more than %d deep", e->limit, MAX_DEPTH);
 }
 

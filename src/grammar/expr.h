@@ -75,8 +75,8 @@ struct exprs {
     // no text of it begins another, so that its repetitions intersect by their bounds; EXPR_NEVER:
     // none
     expr_id unit;
-    rn_status status;     // RN_OK, RN_E_NOMEM or RN_E_LIMIT
-    bool is_searched_out; // the limit is that of a search for a match (dfa.h)
+    rn_status status; // RN_OK, RN_E_NOMEM or RN_E_LIMIT
+    const char *why;  // which limit; NULL: that of expressions
 };
 
 // limit: the most expressions that may be made, derivatives included.

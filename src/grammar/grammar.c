@@ -297,9 +297,12 @@ static rn_status catch_up(struct grammar_cursor *c, rn_error *err) {
         if (st != RN_OK) return st;
     }
     if (c->epoch == g->epoch) return RN_OK;
+    recognizer_begin(&g->automata.recognizer, GRAMMAR_MAX_STEPS);
     c->configs[0] = recognizer_read(&g->automata.recognizer, g->automata.recognizer.first, c->given, c->n_given);
-    for (uint32_t i = 0; i < c->n; i++)
+    for (uint32_t i = 0; i < c->n; i++) {
+        recognizer_begin(&g->automata.recognizer, GRAMMAR_MAX_STEPS);
         c->configs[i + 1] = read_token(g, c->configs[i], c->tokens[i], skip_left(c, i));
+    }
     c->epoch = g->epoch;
     return exprs_status(&g->automata.exprs, err);
 }
@@ -313,6 +316,7 @@ static rn_status with_automata(struct grammar_cursor *c, void (*work)(struct gra
     for (int i = 0; i < 2; i++) {
         st = catch_up(c, err);
         if (st == RN_OK) {
+            recognizer_begin(&g->automata.recognizer, GRAMMAR_MAX_STEPS);
             work(c, user);
             st = exprs_status(&g->automata.exprs, err);
         }

@@ -63,6 +63,7 @@ enum grammar_limits {
     GRAMMAR_MAX_SEARCH = 8192,     // expressions looked at to find out whether one matches anything
     GRAMMAR_MAX_NODES = 1 << 20,   // places and edges of all rules
     GRAMMAR_MAX_CONFIGS = 1 << 18, // states of texts that are remembered
+    GRAMMAR_MAX_STEPS = 1 << 22,   // places of rules that are looked at for one mask or token
     GRAMMAR_MAX_MASKS = 256,       // masks that are remembered
 };
 

@@ -52,39 +52,70 @@ static bool grow_table(struct recognizer *p) {
     return true;
 }
 
+static uint64_t hash_waiter(const struct waiter *w) {
+    return hash_u64((uint64_t)w->rule << 32 | w->node, hash_u64((uint64_t)w->origin << 32 | w->count, 5));
+}
+
+// Room for n elements in an index that is empty or to be made anew. True: it was, and all of them are to be added.
+static bool index_grows(struct recognizer *p, struct index *x, uint32_t n) {
+    if (n * 2 < x->size) return false;
+    const uint32_t size = x->size ? x->size * 2 : 256;
+    uint32_t *const table = mem_calloc(size, sizeof *table);
+    if (!table) return p->e->status = RN_E_NOMEM, false;
+    mem_free(x->table);
+    *x = (struct index){table, size};
+    return true;
+}
+
+static void index_add(struct index *x, uint64_t hash, uint32_t element) {
+    uint32_t i = (uint32_t)hash & (x->size - 1);
+    while (x->table[i]) i = (i + 1) & (x->size - 1);
+    x->table[i] = element + 1;
+}
+
+// An element has been forgotten. What collided stands right after it, so that runs are cleared whole.
+static void index_clear(struct index *x, uint64_t hash) {
+    for (uint32_t i = (uint32_t)hash & (x->size - 1); x->table[i]; i = (i + 1) & (x->size - 1)) x->table[i] = 0;
+}
+
 // Adds a place to the closure unless it is there.
 static void reach(struct recognizer *p, uint32_t node, uint32_t origin, uint32_t count) {
     const struct item x = {.edge = node, .origin = origin, .count = count};
-    if (p->n_places * 2 >= p->place_table_size) {
-        const uint32_t size = p->place_table_size ? p->place_table_size * 2 : 256;
-        uint32_t *const table = mem_calloc(size, sizeof *table);
-        if (!table) return (void)(p->e->status = RN_E_NOMEM);
-        mem_free(p->place_table);
-        p->place_table = table, p->place_table_size = size;
-        for (uint32_t k = 0; k < p->n_places; k++) {
-            uint32_t i = (uint32_t)hash_item(&p->places[k]) & (size - 1);
-            while (table[i]) i = (i + 1) & (size - 1);
-            table[i] = k + 1;
-        }
-    }
-    uint32_t i = (uint32_t)hash_item(&x) & (p->place_table_size - 1);
-    for (; p->place_table[i]; i = (i + 1) & (p->place_table_size - 1))
-        if (same(&p->places[p->place_table[i] - 1], &x)) return;
+    const uint64_t hash = hash_item(&x);
+    if (p->n_steps++ >= p->most_steps && p->e->status == RN_OK)
+        p->e->status = RN_E_LIMIT,
+        p->e->why = "the grammar is too ambiguous: a text has too many derivations at once";
+    if (index_grows(p, &p->places_by, p->n_places))
+        for (uint32_t k = 0; k < p->n_places; k++) index_add(&p->places_by, hash_item(&p->places[k]), k);
+    if (p->e->status != RN_OK) return;
+    const uint32_t *const table = p->places_by.table, mask = p->places_by.size - 1;
+    for (uint32_t i = (uint32_t)hash & mask; table[i]; i = (i + 1) & mask)
+        if (same(&p->places[table[i] - 1], &x)) return;
     if (!grow(p, &p->places, p->n_places, &p->max_places, sizeof *p->places)) return;
-    p->places[p->n_places++] = x;
-    p->place_table[i] = p->n_places;
+    p->places[p->n_places] = x;
+    index_add(&p->places_by, hash, p->n_places++);
 }
 
-static void forget_places(struct recognizer *p) {
-    if (p->n_places * 4 > p->place_table_size) {
-        memset(p->place_table, 0, p->place_table_size * sizeof *p->place_table);
-    } else {
-        for (uint32_t k = 0; k < p->n_places;
-             k++) { // what collided stands right after it, so that runs are cleared whole
-            uint32_t i = (uint32_t)hash_item(&p->places[k]) & (p->place_table_size - 1);
-            for (; p->place_table[i]; i = (i + 1) & (p->place_table_size - 1)) p->place_table[i] = 0;
-        }
-    }
+// Adds a waiter to the config's, unless it is there.
+static bool wait_for(struct recognizer *p, uint32_t self, struct waiter w) {
+    const uint32_t first = p->configs[self].waiters;
+    const uint64_t hash = hash_waiter(&w);
+    if (index_grows(p, &p->waiters_by, p->n_waiters - first))
+        for (uint32_t k = first; k < p->n_waiters; k++) index_add(&p->waiters_by, hash_waiter(&p->waiters[k]), k);
+    if (p->e->status != RN_OK) return false;
+    const uint32_t *const table = p->waiters_by.table, mask = p->waiters_by.size - 1;
+    for (uint32_t i = (uint32_t)hash & mask; table[i]; i = (i + 1) & mask)
+        if (memcmp(&p->waiters[table[i] - 1], &w, sizeof w) == 0) return false;
+    if (!grow(p, &p->waiters, p->n_waiters, &p->max_waiters, sizeof *p->waiters)) return false;
+    p->waiters[p->n_waiters] = w;
+    index_add(&p->waiters_by, hash, p->n_waiters++);
+    return true;
+}
+
+static void forget_closure(struct recognizer *p, uint32_t self) {
+    for (uint32_t k = 0; k < p->n_places; k++) index_clear(&p->places_by, hash_item(&p->places[k]));
+    for (uint32_t k = p->configs[self].waiters; k < p->n_waiters; k++)
+        index_clear(&p->waiters_by, hash_waiter(&p->waiters[k]));
     p->n_places = 0;
 }
 
@@ -97,12 +128,7 @@ static uint32_t counted(const struct rule *rule, const struct edge *x, uint32_t 
 }
 
 static void call(struct recognizer *p, uint32_t self, const struct item *at, const struct edge *x, uint32_t count) {
-    const struct config *const c = &p->configs[self];
-    const struct waiter w = {x->what, x->to, at->origin, count};
-    for (uint32_t i = c->waiters; i < p->n_waiters; i++)
-        if (memcmp(&p->waiters[i], &w, sizeof w) == 0) return;
-    if (!grow(p, &p->waiters, p->n_waiters, &p->max_waiters, sizeof *p->waiters)) return;
-    p->waiters[p->n_waiters++] = w;
+    if (!wait_for(p, self, (struct waiter){x->what, x->to, at->origin, count})) return;
     if (p->predicted[x->what] != self) reach(p, p->r->rules[x->what].start, self, 0);
     p->predicted[x->what] = self;
     if (p->r->rules[x->what].is_nullable) reach(p, x->to, at->origin, count);
@@ -178,7 +204,7 @@ static uint32_t config_of(struct recognizer *p, uint32_t kernel) {
             add_item(p, &p->configs[self], x);
     }
     for (uint32_t i = 0; i < p->n_places && p->e->status == RN_OK; i++) visit(p, self, p->places[i]);
-    forget_places(p);
+    forget_closure(p, self);
     p->configs[self].n_items = p->n_items - p->configs[self].items;
     p->configs[self].n_waiters = p->n_waiters - p->configs[self].waiters;
     return p->e->status == RN_OK ? self : (uint32_t)CONFIG_DEAD;
@@ -237,7 +263,7 @@ uint32_t recognizer_make_next(struct recognizer *p, uint32_t config, uint32_t by
 
 rn_status recognizer_init(struct recognizer *p, const struct rules *r, struct dfa *d, uint32_t start, uint32_t limit,
                           rn_error *err) {
-    *p = (struct recognizer){.e = d->e, .d = d, .r = r, .limit = limit};
+    *p = (struct recognizer){.e = d->e, .d = d, .r = r, .limit = limit, .most_steps = UINT64_MAX};
     if (grow(p, &p->configs, 0, &p->max_configs, sizeof *p->configs)) {
         p->next = mem_calloc((size_t)p->max_configs * p->e->n_classes, sizeof *p->next);
         p->predicted = mem_calloc(r->n_rules ? r->n_rules : 1, sizeof *p->predicted);
@@ -255,9 +281,11 @@ rn_status recognizer_init(struct recognizer *p, const struct rules *r, struct df
     return st;
 }
 
+void recognizer_begin(struct recognizer *p, uint64_t most_steps) { p->n_steps = 0, p->most_steps = most_steps; }
+
 void recognizer_free(struct recognizer *p) {
     mem_free(p->configs), mem_free(p->next), mem_free(p->items), mem_free(p->waiters), mem_free(p->table);
-    mem_free(p->places), mem_free(p->place_table), mem_free(p->predicted);
+    mem_free(p->places), mem_free(p->predicted), mem_free(p->places_by.table), mem_free(p->waiters_by.table);
     *p = (struct recognizer){0};
 }
 
@@ -266,7 +294,7 @@ uint64_t recognizer_bytes(const struct recognizer *p) {
     return p->max_configs * (sizeof *p->configs + n_classes * sizeof *p->next) +
            (uint64_t)p->max_items * sizeof *p->items + (uint64_t)p->max_waiters * sizeof *p->waiters +
            (uint64_t)p->table_size * sizeof *p->table + (uint64_t)p->max_places * sizeof *p->places +
-           (uint64_t)p->place_table_size * sizeof *p->place_table +
+           ((uint64_t)p->places_by.size + p->waiters_by.size) * sizeof *p->places_by.table +
            (p->r ? (uint64_t)p->r->n_rules : 0) * sizeof *p->predicted;
 }
 

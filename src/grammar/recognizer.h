@@ -25,6 +25,11 @@ struct waiter { // a rule that was called, and where its caller goes on
     uint32_t rule, node, origin, count;
 };
 
+struct index { // of an array's elements, by content: index + 1; 0: free
+    uint32_t *table;
+    uint32_t size;
+};
+
 struct config {
     uint32_t kernel, n_kernel; // items that make it this config
     uint32_t items, n_items;   // over terminals: what the next byte is read with
@@ -48,16 +53,21 @@ struct recognizer {
     uint32_t table_size;
     struct item *places; // scratch of the closure: edge is a node
     uint32_t n_places, max_places;
-    uint32_t *place_table; // of places, by content: index + 1
-    uint32_t place_table_size;
-    uint32_t *predicted; // [n_rules] the config that predicted the rule last
-    uint32_t first;      // the config of the empty text
+    struct index places_by;       // of places, by content
+    struct index waiters_by;      // of the waiters of the closure, by content
+    uint32_t *predicted;          // [n_rules] the config that predicted the rule last
+    uint32_t first;               // the config of the empty text
+    uint64_t n_steps, most_steps; // places that were looked at; recognizer_begin()
 };
 
 // limit: configs at most. r: compiled with d.
 rn_status recognizer_init(struct recognizer *p, const struct rules *r, struct dfa *d, uint32_t start, uint32_t limit,
                           rn_error *err);
 void recognizer_free(struct recognizer *p);
+// From here on so many places of rules may be looked at, then the status is RN_E_LIMIT: each byte of
+// a text of an ambiguous grammar may need as many as the text has bytes, squared. Without it there
+// is no limit.
+void recognizer_begin(struct recognizer *p, uint64_t most_steps);
 uint64_t recognizer_bytes(const struct recognizer *p); // that are allocated
 
 uint32_t recognizer_make_next(struct recognizer *p, uint32_t config, uint32_t byte_class);
