@@ -241,7 +241,7 @@ static sym_id make_any_tokens(struct tags *t, json f, json end) {
     const uint32_t n = push_tokens(t, f, end, NULL, &unit);
     if (!is_ok(t)) return SYM_NEVER;
     t->n_stack = from;
-    return sym_term(t->r, free_text_without(t->e, unit, t->stack + from, n, EXPR_NO_MAX));
+    return sym_term(t->r, free_text_without(t->e, unit, n ? t->stack + from : NULL, n, EXPR_NO_MAX));
 }
 
 // ---- triggers ----
