@@ -137,7 +137,8 @@ static void draw(struct sample_strategy *s, const struct row_results *r, int32_t
         s->status = sampler_draw_masked(s->sampler, logits, s->position, mask, &s->drawn[s->n_drawn], &s->error);
     if (s->status == RN_OK) s->n_drawn++, s->position++;
     if (s->status != RN_OK && n_tried)
-        (void)fail_in(&s->error, s->status, "%u tokens were tried here and taken back", n_tried);
+        (void)fail_in(&s->error, s->status, "%u token%s tried here and taken back", n_tried,
+                      n_tried == 1 ? " was" : "s were");
 }
 
 static bool is_prompt_of_guidance(const struct sample_strategy *s, const struct row_results *r) {

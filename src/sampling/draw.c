@@ -205,8 +205,8 @@ rn_status sampler_draw(sampler *s, const float *logits, uint32_t position, int32
     return sampler_draw_masked(s, logits, position, NULL, token, err);
 }
 
-rn_status sampler_distribution_masked(sampler *s, const float *logits, const uint64_t *mask, int32_t *ids,
-                                      float *probs, size_t max_n, size_t *n, rn_error *err) {
+static rn_status distribution(sampler *s, const float *logits, const uint64_t *mask, int32_t *ids, float *probs,
+                              size_t max_n, size_t *n, rn_error *err) {
     struct edited e;
     rn_status st = check_mask(s, mask, err);
     s->position = (uint32_t)s->n_accepted;
@@ -234,6 +234,12 @@ rn_status sampler_distribution_masked(sampler *s, const float *logits, const uin
         probs[i] = (float)((double)candidates_weight(list, i) / total);
     }
     return RN_OK;
+}
+
+rn_status sampler_distribution_masked(sampler *s, const float *logits, const uint64_t *mask, int32_t *ids,
+                                      float *probs, size_t max_n, size_t *n, rn_error *err) {
+    const rn_status st = distribution(s, logits, mask, ids, probs, max_n, n, err);
+    return st ? fail_in(err, st, "position %u", s->position) : RN_OK;
 }
 
 rn_status sampler_distribution(sampler *s, const float *logits, int32_t *ids, float *probs, size_t max_n, size_t *n,

@@ -490,11 +490,17 @@ TEST(a_text_that_has_no_way_on_ends_with_an_error_and_what_was_shown_stays) {
     if (run_request(g.engine, &r, &o)) CHECK_STR(o.text, "ccc");
     static const char *const more[] = {"a", "b", "ccc"};
     r.banned_strings = more, r.n_banned_strings = 3;
-    if (run_request(g.engine, &r, &o)) {
-        CHECK_INT(o.finish, RN_FINISH_ERROR);
-        CHECK_HAS(o.detail, "3 tokens were tried here and taken back: position 0: logits after");
-        CHECK_STR(o.text, "");
-    }
+    for (r.sampled_logprobs = -1; r.sampled_logprobs <= 0;
+         r.sampled_logprobs++) // and where the distribution is shown
+        if (run_request(g.engine, &r, &o)) {
+            CHECK_INT(o.finish, RN_FINISH_ERROR);
+            CHECK_HAS(o.detail, "3 tokens were tried here and taken back: position 0: logits after");
+            CHECK_STR(o.text, "");
+        }
+    static const char *const only[] = {"a"};
+    r.banned_strings = only, r.n_banned_strings = 1;
+    restrict_to(&g, bias, "a");
+    if (run_request(g.engine, &r, &o)) CHECK_HAS(o.detail, "1 token was tried here and taken back: position 0: ");
     toy_rig_close(&g);
 }
 
