@@ -49,6 +49,10 @@ typedef struct rn_grammar_source {
     size_t n_choices;
     bool single_call; // of RN_GRAMMAR_CALLS: one call, and no more
     rn_json_space json_space;
+    // Called while RN_GRAMMAR_CFG is compiled, for what has no effect: a rule that is not reached,
+    // a capture. A terminated line, `LINE:COLUMN: WHAT`. NULL: nobody is told.
+    void (*note)(void *user, const char *line);
+    void *note_user;
 } rn_grammar_source;
 RN_API void rn_grammar_source_init_sized(rn_grammar_source *s, size_t struct_size);
 static inline void rn_grammar_source_init(rn_grammar_source *s) {

@@ -43,6 +43,11 @@ static int given(const grammar_options *g, const char *names[static 6]) {
     return n;
 }
 
+static void say_note(void *user, const char *line) {
+    const grammar_options *const g = user;
+    say("--grammar %s: note: %s", g->grammar_file, line);
+}
+
 int grammar_options_compile(grammar_options *g, const rn_model *model, rn_grammar **grammar) {
     const char *names[6];
     const char *const file = g->schema_file ? g->schema_file : g->grammar_file ? g->grammar_file : g->tags_file;
@@ -68,6 +73,7 @@ int grammar_options_compile(grammar_options *g, const rn_model *model, rn_gramma
     source.choices = g->choices;
     source.n_choices = g->n_choices;
     source.json_space = (rn_json_space)g->space;
+    if (g->says_notes && g->grammar_file) source.note = say_note, source.note_user = g;
     if (rn_grammar_compile(model, &source, grammar, &err) == RN_OK) return EXIT_CODE_OK;
     if (file)
         say("%s %s: %s", names[0], file, err.text);

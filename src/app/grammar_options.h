@@ -14,8 +14,9 @@ typedef struct grammar_options {
     const char **choices; // [n_choices] lent
     size_t n_choices;
     bool is_json;
-    int32_t space; // of rn_json_space
-    bytes text;    // of the file
+    int32_t space;   // of rn_json_space
+    bool says_notes; // what has no effect in a grammar is printed
+    bytes text;      // of the file
 } grammar_options;
 
 enum { GRAMMAR_OPTION_ROWS = 7 };

@@ -70,6 +70,7 @@ static int check_text(check *c) {
     rn_grammar *grammar = NULL;
     finding f = {0};
     rn_error err = {0};
+    c->form.says_notes = true;
     int code = grammar_options_compile(&c->form, c->on.model, &grammar);
     if (code == EXIT_CODE_OK && !grammar) {
         say("--check: needs a grammar: --json-schema FILE, --json-mode, --regex R, --grammar FILE, --structural-tag FILE or --choice TEXT");

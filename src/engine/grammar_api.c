@@ -147,7 +147,9 @@ static rn_status compile(const rn_model *model, const rn_grammar_source *source,
                                                     .space = (enum json_space)source->json_space,
                                                     .format = format,
                                                     .form = form,
-                                                    .is_single = source->single_call},
+                                                    .is_single = source->single_call,
+                                                    .note = source->note,
+                                                    .note_user = source->note_user},
                            &model->grammars->vocab, g, err);
 }
 

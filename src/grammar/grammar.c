@@ -116,7 +116,8 @@ static rn_status compile_cfg(struct rules *r, const void *source, uint32_t *star
     const grammar *const g = source;
     const struct grammar_text text = g->source.text;
     const struct grammar_tokens tokens = tokens_of(g);
-    const struct grammar_text_options o = {.tokens = &tokens, .space = g->source.space};
+    const struct grammar_text_options o = {
+        .tokens = &tokens, .space = g->source.space, .note = g->source.note, .user = g->source.note_user};
     const bool is_lark = grammar_text_kind(text.s, text.n) == GRAMMAR_TEXT_LARK;
     return (is_lark ? lark_compile : gbnf_compile)(r, text.s, text.n, &o, start, err);
 }
@@ -231,6 +232,7 @@ rn_status grammar_compile(const struct grammar_source *source, const struct gram
     g->source.builder = *b;
     st = copy_source(g, source, err);
     if (st == RN_OK) st = make_automata(g, err);
+    g->source.note = NULL; // what is made anew says nothing new
     count_bytes(g);
     if (st != RN_OK)
         grammar_unref(g);

@@ -50,6 +50,9 @@ struct grammar_source {
     size_t n_choices;
     enum json_space space; // of JSON
     struct grammar_builder builder;
+    // Told what has no effect in a CFG (grammar_text.h), during grammar_compile() alone. NULL: nobody is.
+    void (*note)(void *user, const char *line);
+    void *note_user;
     // How the answer is written around what the above says; NULL: not at all.
     const struct output_format *format;
     uint32_t form;               // CALLS: which of the format's ways of writing calls

@@ -87,6 +87,12 @@ def check_tells_where_a_text_leaves_the_grammar():
         (folder / 'bad.lark').write_text('start: WORD\n')
         runnel('grammar', '--check', '-', '--grammar', folder / 'g.gbnf', stdin=b'aaa').ok()
         runnel('grammar', '--check', '-', '--grammar', folder / 'g.gbnf', stdin=b'ab').fails(1, 'not allowed')
+        # What has no effect is said, and changes nothing.
+        for name, text, note in (('g2.gbnf', 'root ::= "a"\nother ::= "b"\n', '2:1: "other" is not reached from "root"'),
+                                 ('g2.lark', 'start: "a"\nother: "b"\n', '2:1: "other" is not reached from "start"')):
+            (folder / name).write_text(text)
+            equal(runnel('grammar', '--check', '-', '--grammar', folder / name, stdin=b'a').ok().err, f'runnel: --grammar {folder}/{name}: note: {note}\n')
+            equal(runnel('run', '--grammar', folder / name, '-n', '4', 'x').ok().err, '')
         runnel('grammar', '--check', '-', '--grammar', folder / 'bad.lark', stdin=b'a').fails(1, f'--grammar {folder}/bad.lark: 1:')
         (folder / 'tags.json').write_text(json.dumps({'format': {'type': 'tag', 'begin': '<a>', 'content': {'type': 'any_text'}, 'end': '</a>'}}))
         runnel('grammar', '--check', '-', '--structural-tag', folder / 'tags.json', stdin=b'<a>b</a>').ok()
