@@ -121,6 +121,7 @@ _runnel() {
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
       '--token-healing[let the answer begin inside the prompt'\''s last word]' \
+      '--no-forced-tokens[draw also tokens that the form of the answer leaves no choice about]' \
       '--echo[output the prompt before the generated text]' \
       '--logprobs=[in JSON, give each token'\''s log-probability and the K best candidates, 0..20]:K: ' \
       '--sampled-logprobs=[in JSON, also what each token was drawn from, after all sampling stages, and entropies, 0..20]:K: ' \
@@ -223,6 +224,7 @@ _runnel() {
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
       '--token-healing[let the answer begin inside the prompt'\''s last word]' \
+      '--no-forced-tokens[draw also tokens that the form of the answer leaves no choice about]' \
       '--echo[output the prompt before the generated text]' \
       '--logprobs=[in JSON, give each token'\''s log-probability and the K best candidates, 0..20]:K: ' \
       '--sampled-logprobs=[in JSON, also what each token was drawn from, after all sampling stages, and entropies, 0..20]:K: ' \
@@ -475,6 +477,7 @@ _runnel() {
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
       '--token-healing[let the answer begin inside the prompt'\''s last word]' \
+      '--no-forced-tokens[draw also tokens that the form of the answer leaves no choice about]' \
       '--echo[output the prompt before the generated text]' \
       '--logprobs=[in JSON, give each token'\''s log-probability and the K best candidates, 0..20]:K: ' \
       '--sampled-logprobs=[in JSON, also what each token was drawn from, after all sampling stages, and entropies, 0..20]:K: ' \

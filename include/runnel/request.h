@@ -285,6 +285,12 @@ typedef struct rn_request {
     // Guesses of a step: at most draft_max, 1..63, 0 (default): 16. As many as pay, by how often
     // they were right and what steps took, but not fewer than draft_min, 0..draft_max.
     int32_t draft_max, draft_min;
+    // Draw every token. Else tokens that the grammar leaves no choice about are appended without a
+    // step of the model for each: where bytes have to follow, their tokens as the tokenizer cuts
+    // them, as far as what may follow cannot change them. They count as generated. With
+    // log-probabilities, logits or guidance each has a step, and the text is the same. Biases of
+    // -inf, banned tokens, no_repeat_ngram_size and rn_sampling.stage have all tokens drawn.
+    bool no_forced_tokens;
 } rn_request;
 RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
 static inline void rn_request_init(rn_request *r) {

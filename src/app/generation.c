@@ -136,6 +136,7 @@ bool generation_apply(const generation *g, rn_request *req, rn_sampling *samplin
     req->n_banned_strings = g->n_banned;
     req->banned_match_case = g->banned_match_case;
     req->token_healing = g->token_healing;
+    req->no_forced_tokens = g->no_forced_tokens;
     if (!isnan(g->guidance_scale)) req->guidance_scale = (float)g->guidance_scale;
     req->negative_prompt = &g->negative[g->parse_special];
     req->n_negative_prompt = g->negative[0].n_text > 0;

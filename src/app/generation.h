@@ -41,7 +41,7 @@ typedef struct generation {
     rn_logit_bias bias[GENERATION_BIASES];
     const char *banned[GENERATION_BANNED];
     size_t banned_bytes[GENERATION_BANNED];
-    bool banned_match_case, token_healing;
+    bool banned_match_case, token_healing, no_forced_tokens;
     double guidance_scale;              // NaN: not given
     int32_t speculate;                  // index of the option's words; -1: not given
     int32_t draft_max, draft_min;       // -1: not given
@@ -95,11 +95,11 @@ typedef struct generation_rows {
     char preset_help[256];
 } generation_rows;
 void generation_rows_init(generation_rows *rows);
-extern const option generation_stop_rows[4], generation_draft_rows[3], generation_text_rows[6];
+extern const option generation_stop_rows[4], generation_draft_rows[3], generation_text_rows[7];
 #define GENERATION_SAMPLING_GROUP(rows, g) {"Sampling", (rows)->sampling, (rows)->n_sampling, (g)}
 #define GENERATION_STOP_GROUP(g)           {"Stopping", generation_stop_rows, 4, (g)}
 #define GENERATION_DRAFT_GROUP(g)          {"Speculation", generation_draft_rows, 3, (g)}
-#define GENERATION_TEXT_GROUP(g)           {"Text", generation_text_rows, 6, (g)}
+#define GENERATION_TEXT_GROUP(g)           {"Text", generation_text_rows, 7, (g)}
 // Prints an error for options that have no effect together; false if there are such.
 bool generation_check(const generation *g, const options *parsed);
 

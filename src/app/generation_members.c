@@ -181,6 +181,14 @@ static bool each_drafter(void *target, size_t i, const char *key, const json_ite
     return json_item_word(value, words, 2, &((generation *)target)->speculate, why);
 }
 
+static bool each_forced(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    bool is_on = true;
+    const bool ok = json_item_bool(value, &is_on, why);
+    ((generation *)target)->no_forced_tokens = !is_on;
+    return ok;
+}
+
 static bool each_schema(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
     if (json_item_is_text(value)) {
@@ -261,6 +269,7 @@ static const member fixed_rows[] = {
     {"draft_max", MEMBER_INT, .offset = offsetof(generation, draft_max), .min = 1, .max = 63},
     {"draft_min", MEMBER_INT, .offset = offsetof(generation, draft_min), .min = 0, .max = 63},
     {"watermark", MEMBER_EACH, .each = each_watermark, .schema = SCHEMA_WATERMARK},
+    {"forced_tokens", MEMBER_EACH, .each = each_forced, .schema = SCHEMA_BOOL},
     {"token_healing", MEMBER_BOOL, .offset = offsetof(generation, token_healing)},
     {"json_schema", MEMBER_EACH, .each = each_schema, .schema = SCHEMA_FORM},
     {"json_mode", MEMBER_EACH, .each = each_json_mode, .schema = SCHEMA_BOOL},

@@ -207,12 +207,14 @@ const option generation_draft_rows[3] = {
     {0, "draft-min", "N", OPTION_INT, offsetof(generation, draft_min), 0, 63,
      .help = "with --speculate: guesses of a step, at least, whether they pay or not (default 0)"},
 };
-const option generation_text_rows[6] = {
+const option generation_text_rows[7] = {
     {0, "special", NULL, OPTION_FLAG, offsetof(generation, special), .help = "show control tokens in the text"},
     {0, "parse-special", NULL, OPTION_FLAG, offsetof(generation, parse_special),
      .help = "parse control tokens in the prompt (default: they are plain text)"},
     {0, "token-healing", NULL, OPTION_FLAG, offsetof(generation, token_healing),
      .help = "let the answer begin inside the prompt's last word: its tokens may be cut in another way"},
+    {0, "no-forced-tokens", NULL, OPTION_FLAG, offsetof(generation, no_forced_tokens),
+     .help = "draw also tokens that the form of the answer leaves no choice about"},
     {0, "echo", NULL, OPTION_FLAG, offsetof(generation, echo), .help = "output the prompt before the generated text"},
     {0, "logprobs", "K", OPTION_INT, offsetof(generation, logprobs), 0, 20,
      .help = "in JSON, give each token's log-probability and the K best candidates, 0..20"},

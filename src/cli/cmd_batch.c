@@ -66,7 +66,7 @@ static const char *const notes =
     "draft_max, draft_min, special, parse_special, echo, logprobs,\n"
     "sampled_logprobs, and for answers of a given form json_schema {..},\n"
     "json_mode, regex, choices [\"TEXT\", ..], grammar, structural_tag {..},\n"
-    "json_space.\n"
+    "json_space, forced_tokens.\n"
     "What a line leaves out is taken from the command line. Answers are lines too:\n"
     "\n"
     "  {\"id\", \"text\", \"tokens\", \"finish_reason\", ..., \"usage\", \"timing\"}\n"

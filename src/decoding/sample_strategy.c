@@ -5,11 +5,19 @@
 //
 // Guesses are verified by drawing each token as it would be drawn without them ("sample and match"): the row of a token is taken from the guess that
 // equals it, as long as there is one. What is random is keyed by position, so tokens and bits are those without guesses.
+//
+// Tokens that have to follow (token_gate.forced) are emitted without a draw, behind the token that was drawn, and evaluated with it in one
+// step. What a step or the reader has no room for waits, so that the tokens do not depend on either.
 #include "base/mem.h"
 #include "decoding/draft/ngram_drafter.h"
 #include "decoding/strategies.h"
 #include "sampling/guidance.h"
 #include <assert.h>
+
+enum {
+    MOST_FORCED = 64,
+    MOST_PENDING = DRAFT_MOST + 1 + MOST_FORCED, // of a step: right guesses, one that is drawn, and what follows it
+};
 
 struct sample_strategy {
     strategy base;
@@ -17,11 +25,16 @@ struct sample_strategy {
     const struct token_gate *gate; // lent; NULL: all tokens may be drawn
     int32_t n_prompt, n_vocab;
     bool has_begun; // the prompt's last row has been absorbed
-    // Emitted, not evaluated yet. None before the first answer and after the last; several after banned strings took back some of
-    // the tokens of a step.
-    int32_t pending[1 + DRAFT_MOST];
+    // Emitted, not evaluated yet. None before the first answer and after the last; several where tokens were forced, or banned strings took back
+    // some of the tokens of a step.
+    int32_t pending[MOST_PENDING];
     int32_t n_pending;
-    uint32_t position; // of the next token to be drawn, among the generated ones
+    int32_t forced[MOST_FORCED];
+    int32_t n_forced, next_forced; // those from next_forced on have to follow and are not emitted yet
+    bool asks_forced;              // the gate is asked before the next draw
+    bool one_by_one;               // forced tokens have rows of their own
+    int32_t n_room;                // tokens that the next absorb may emit
+    uint32_t position;             // of the next token to be drawn, among the generated ones
     // What was drawn after the last rows and not emitted yet, and why nothing further could be. All but the last are accepted by the sampler.
     int32_t drawn[1 + DRAFT_MOST];
     int32_t n_drawn;
@@ -86,6 +99,7 @@ static rn_status propose(strategy *base, struct row_list *rows, rn_error *err) {
     struct sample_strategy *s = (struct sample_strategy *)base;
     (void)err;
     assert(rows->cap >= 1);
+    s->n_room = rows->n_tokens;
     rows->n = 0;
     if (s->n_pending == 0) return RN_OK;
     if (s->guidance)
@@ -150,12 +164,38 @@ static bool has_logits(const struct sample_strategy *s, const struct row_results
     return r->at != RESULTS_OF_PROPOSAL || s->guidance || r->n >= (size_t)s->n_pending;
 }
 
+// ---- tokens that have to follow ----
+
+static bool has_forced(const struct sample_strategy *s) { return s->next_forced < s->n_forced; }
+
+static void ask_forced(struct sample_strategy *s) {
+    size_t n = 0;
+    if (!s->asks_forced || s->status != RN_OK || has_forced(s)) return;
+    s->asks_forced = false;
+    s->n_forced = s->next_forced = 0;
+    s->status = s->gate->forced(s->gate->user, s->forced, MOST_FORCED, &n, &s->error);
+    if (s->status == RN_OK) s->n_forced = (int32_t)n;
+}
+
+static int32_t take_forced(struct sample_strategy *s) {
+    const int32_t token = s->forced[s->next_forced++];
+    if (s->from.ids) s->from.ids[0] = token, s->from.probs[0] = 1, s->from.n = 1;
+    if (!has_forced(s)) s->asks_forced = s->n_forced == MOST_FORCED; // there may be more
+    sampler_accept(s->sampler, token);
+    s->position++;
+    return token;
+}
+
+// ---- reading ----
+
 // Draws what can be drawn before anything is emitted: masks, and what tokens were drawn from, are asked for one by one.
 static void read_rows(strategy *base, const struct row_results *r) {
     struct sample_strategy *s = (struct sample_strategy *)base;
     s->n_drawn = 0;
     s->status = RN_OK;
     if (is_prompt_of_guidance(s, r) || !has_logits(s, r)) return;
+    ask_forced(s);
+    if (has_forced(s) || s->status != RN_OK) return;
     draw(s, r, DRAFT_ROOT);
     for (int32_t node = DRAFT_ROOT; s->status == RN_OK && !s->gate && !s->from.ids;) {
         const int32_t token = s->drawn[s->n_drawn - 1];
@@ -168,10 +208,12 @@ static void read_rows(strategy *base, const struct row_results *r) {
 // ---- absorb ----
 
 // Takes back what the engine took back, of which the last n_emitted tokens were emitted after this step. True: nothing but the token just
-// emitted, so the same row is drawn from again; else the tokens before it that were not kept are evaluated again.
+// emitted, so the same row is drawn from again; else the tokens before it that were not kept are evaluated again. What was taken back is drawn.
 static bool go_back(struct sample_strategy *s, const struct rewound *w, const int32_t *emitted, int32_t n_emitted) {
     sampler_rewind(s->sampler, (size_t)w->n_back);
     s->position -= (uint32_t)w->n_back;
+    s->n_forced = s->next_forced = 0;
+    s->asks_forced = false;
     if (w->n_back == 1) return true;
     s->n_emitted -= w->n_back - 1;
     s->n_pending = n_emitted - (w->n_back - 1);
@@ -183,9 +225,49 @@ static bool go_back(struct sample_strategy *s, const struct rewound *w, const in
     return false;
 }
 
+// Emits tokens: drawn ones as long as there are rows, and those that have to follow as far as there is room.
+static rn_status emit_tokens(struct sample_strategy *s, const struct row_results *r, const struct emitter *out,
+                             int32_t room, rn_error *err) {
+    const struct strategy_env *const env = s->base.env;
+    int32_t emitted[MOST_PENDING], path[DRAFT_MOST], n_emitted = 0, n_path = 0, n_drawn = 0, node = DRAFT_ROOT;
+    enum emit_answer answer = EMIT_NEXT;
+    // n_path of them have rows; the token behind `node` can be drawn until one has none.
+    for (bool has_row = true; has_row || (has_forced(s) && !s->one_by_one && room > 0 && n_emitted < MOST_PENDING);
+         room--) {
+        const bool is_forced = has_forced(s);
+        if (!is_forced && n_drawn >= s->n_drawn && s->status == RN_OK) draw(s, r, node);
+        if (s->status != RN_OK && (is_forced || n_drawn >= s->n_drawn))
+            return fail(err, s->status, "%s", s->error.text);
+        const int32_t token = is_forced ? take_forced(s) : s->drawn[n_drawn++];
+        if (!is_forced && n_drawn == s->n_drawn) sampler_accept(s->sampler, token);
+        const int32_t child = has_row ? next_node(s, r, node, token) : DRAFT_NONE;
+        const struct emission e = {.token = token,
+                                   .logits = has_row ? results_logits(r, row_of(s, r, node)) : NULL,
+                                   .from = s->from.ids ? &s->from : NULL,
+                                   .drafted = child != DRAFT_NONE};
+        answer = out->ops->emit(out->user, &e);
+        if (answer == EMIT_REWIND) {
+            const struct rewound w = out->ops->rewound(out->user);
+            if (!go_back(s, &w, emitted, n_emitted)) return RN_OK;
+            if (!is_forced) s->n_drawn = --n_drawn; // the same row again
+            answer = EMIT_NEXT;
+            continue;
+        }
+        if (answer == EMIT_END) break;
+        emitted[n_emitted++] = token;
+        s->n_emitted++;
+        has_row = child != DRAFT_NONE;
+        if (has_row) path[n_path++] = node = child;
+        if (!is_forced) s->asks_forced = s->gate && s->gate->forced;
+        ask_forced(s);
+        if (s->status != RN_OK) return fail(err, s->status, "%s", s->error.text);
+    }
+    for (int32_t i = n_path; answer == EMIT_NEXT && i < n_emitted; i++) s->pending[s->n_pending++] = emitted[i];
+    return s->draft.n ? env->ops->seq_keep(env->user, STRATEGY_MAIN, path, n_path, err) : RN_OK;
+}
+
 static rn_status absorb(strategy *base, const struct row_results *r, const struct emitter *out, rn_error *err) {
     struct sample_strategy *s = (struct sample_strategy *)base;
-    int32_t emitted[1 + DRAFT_MOST], path[DRAFT_MOST], n_emitted = 0, n_path = 0, node = DRAFT_ROOT;
     if (!base->ops->read) read_rows(base, r);
     if (!has_logits(s, r)) {
         s->n_pending -= (int32_t)r->n;
@@ -201,32 +283,7 @@ static rn_status absorb(strategy *base, const struct row_results *r, const struc
         s->pending[0] = s->guidance->last, s->n_pending = 1;
         return RN_OK;
     }
-    enum emit_answer answer = EMIT_NEXT;
-    for (int32_t i = 0;; i++) {
-        if (i >= s->n_drawn && s->status == RN_OK) draw(s, r, node);
-        if (i >= s->n_drawn) return fail(err, s->status, "%s", s->error.text);
-        const int32_t token = s->drawn[i];
-        if (i == s->n_drawn - 1) sampler_accept(s->sampler, token);
-        const int32_t child = next_node(s, r, node, token);
-        const struct emission e = {.token = token,
-                                   .logits = results_logits(r, row_of(s, r, node)),
-                                   .from = s->from.ids ? &s->from : NULL,
-                                   .drafted = child != DRAFT_NONE};
-        answer = out->ops->emit(out->user, &e);
-        if (answer == EMIT_REWIND) {
-            const struct rewound w = out->ops->rewound(out->user);
-            if (!go_back(s, &w, emitted, n_emitted)) return RN_OK;
-            s->n_drawn = i--; // the same row again
-            continue;
-        }
-        if (answer == EMIT_END) break;
-        emitted[n_emitted++] = token;
-        s->n_emitted++;
-        if (child == DRAFT_NONE) break;
-        path[n_path++] = node = child;
-    }
-    if (answer == EMIT_NEXT) s->pending[0] = emitted[n_emitted - 1], s->n_pending = 1;
-    return s->draft.n ? base->env->ops->seq_keep(base->env->user, STRATEGY_MAIN, path, n_path, err) : RN_OK;
+    return emit_tokens(s, r, out, r->at == RESULTS_OF_PROPOSAL ? s->n_room : 1, err);
 }
 
 static void destroy(strategy *base) {
@@ -259,6 +316,8 @@ rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **ou
                                   .n_vocab = spec->n_vocab,
                                   .draft_least = spec->draft_least,
                                   .draft_most = spec->draft_most,
+                                  .asks_forced = spec->gate && spec->gate->forced,
+                                  .one_by_one = spec->tells_each_row || spec->guidance,
                                   .position = (uint32_t)spec->n_given};
     if (spec->draft_most && !spec->guidance) {
         s->base.has_scratch = true;

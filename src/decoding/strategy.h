@@ -89,6 +89,9 @@ struct token_gate {
     // *mask is NULL: all of them; else it is valid until the next call. *n_tried: as for
     // sampler_set_tried(). Errors: RN_E_LIMIT, RN_E_NOMEM.
     rn_status (*mask)(void *user, const uint64_t **mask, uint32_t *n_tried, rn_error *err);
+    // Tokens that have to follow and need not be drawn, *n of at most max. Asked for, from read or absorb, before the first draw and
+    // after each token that was drawn. Errors as above. NULL: every token is drawn.
+    rn_status (*forced)(void *user, int32_t *tokens, size_t max, size_t *n, rn_error *err);
     void *user;
 };
 
@@ -250,6 +253,8 @@ struct strategy_spec {
     int32_t draft_least; // of these, made whether they pay or not
     // NULL: all tokens may be drawn. Else the sampler takes masks.
     const struct token_gate *gate;
+    // Each emission has its row of logits, that of a forced token, too: these are then evaluated one by one.
+    bool tells_each_row;
     // Of strategies that only add something to another one (prompt_scores): that other one. Theirs
     // from a successful create on.
     strategy *inner;

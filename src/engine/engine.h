@@ -490,6 +490,11 @@ rn_status stream_guidance_create(rn_stream *s, const rn_request *r, rn_error *er
 // token_gate.c: s->play.gate, if the request rules tokens out as it goes; before the sampler is made.
 rn_status stream_gate_create(rn_stream *s, const rn_request *r, rn_error *err);
 
+// forced_tokens.c: tokens that the grammar leaves no choice about (token_gate.forced; user: the stream). Any thread of the pool.
+// RN_E_LIMIT, RN_E_NOMEM.
+rn_status stream_forced_tokens(void *user, int32_t *tokens, size_t max, size_t *n, rn_error *err);
+bool stream_may_force(const rn_request *r);
+
 // stream_grammar.c: the form of the answer
 // In a conversation, first: n bytes of its prompt, whose end may have begun the answer.
 rn_status stream_grammar_in_chat(rn_stream *s, const rn_grammar *of, const output_format *format, const char *source,

@@ -223,6 +223,7 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
     spec.n_given = (int32_t)r->n_reply;
     spec.guidance = s->play.negative ? &s->play.guidance : NULL;
     spec.tells_drawn_from = r->sampled_logprobs >= 0;
+    spec.tells_each_row = r->logprobs >= 0 || r->sampled_logprobs >= 0 || r->want_logits;
     spec.gate = s->play.gate_mask ? &s->play.gate : NULL;
     spec.text = s->tokens, spec.n_text_most = s->n_limit + 1;
     if (r->speculate) spec.draft_most = draft_most(r), spec.draft_least = r->draft_min;

@@ -481,22 +481,40 @@ rn_status grammar_state(struct grammar_cursor *c, bool *is_whole, bool *is_over,
 
 struct forcing {
     char *bytes;
-    size_t n, max;
+    size_t n, max, n_sure;
 };
-static void force(struct grammar_cursor *c, void *user) {
-    struct forcing *const f = user;
-    uint32_t config = c->configs[c->n];
-    for (f->n = 0; f->n < f->max && !recognizer_accepts(&c->g->automata.recognizer, config); f->n++) {
-        uint8_t byte;
-        if (!byte_set_one(recognizer_live(&c->g->automata.recognizer, config), &byte)) return;
-        f->bytes[f->n] = (char)byte;
-        config = recognizer_next(&c->g->automata.recognizer, config, byte);
+
+// The first byte with which a token may begin that goes beyond the forced ones; those of a special token are one.
+static size_t sure_bytes(struct masker *m, const struct forcing *f, uint32_t config) {
+    const size_t longest = m->v->max_depth, from = f->n > longest ? f->n - longest : 0;
+    bool is_inside = false;
+    for (size_t i = 0; i < f->n; i++) {
+        const bool begins = (uint8_t)f->bytes[i] == GRAMMAR_TOKEN_MARK, ends = is_inside && f->bytes[i] == ']';
+        if (i >= from && !is_inside && masker_goes_beyond(m, config, f->bytes + i, f->n - i)) return i;
+        is_inside = begins || (is_inside && !ends);
     }
+    return f->n;
 }
 
-rn_status grammar_forced(struct grammar_cursor *c, char *bytes, size_t max, size_t *n, rn_error *err) {
-    struct forcing f = {bytes, 0, max};
+static void force(struct grammar_cursor *c, void *user) {
+    struct forcing *const f = user;
+    struct recognizer *const p = &c->g->automata.recognizer;
+    uint32_t config = c->configs[c->n];
+    f->n = f->n_sure = 0;
+    if (skip_left(c, c->n)) return;
+    for (uint8_t byte; f->n < f->max && !recognizer_accepts(p, config); f->n++) {
+        if (!byte_set_one(recognizer_live(p, config), &byte)) break;
+        f->bytes[f->n] = (char)byte;
+        config = recognizer_next(p, config, byte);
+    }
+    if (f->n) f->n_sure = sure_bytes(&c->g->masker, f, config);
+}
+
+rn_status grammar_forced(struct grammar_cursor *c, char *bytes, size_t max, size_t *n, size_t *n_sure,
+                         rn_error *err) {
+    struct forcing f = {.bytes = bytes, .max = max};
     const rn_status st = with_automata(c, force, &f, err);
     *n = st == RN_OK ? f.n : 0;
+    *n_sure = st == RN_OK ? f.n_sure : 0;
     return st;
 }

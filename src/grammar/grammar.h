@@ -129,8 +129,10 @@ void grammar_rewind(struct grammar_cursor *c, uint32_t n); // the last n tokens 
 rn_status grammar_mask(struct grammar_cursor *c, uint64_t *mask, size_t n_words, bool *is_whole, rn_error *err);
 // Is the text whole, and can nothing follow it?
 rn_status grammar_state(struct grammar_cursor *c, bool *is_whole, bool *is_over, rn_error *err);
-// The bytes that have to follow, up to max; *n is their number.
-rn_status grammar_forced(struct grammar_cursor *c, char *bytes, size_t max, size_t *n, rn_error *err);
+// The bytes that have to follow, up to max; *n is their number. Special tokens are written as in grammar_token_bytes(). Behind the
+// first *n_sure of them some token of the vocabulary begins that may follow and goes beyond the last byte: whatever it is, they are cut
+// into tokens in the same way. All are sure where nothing can go beyond. None where the bytes of a prompt's end are to be skipped.
+rn_status grammar_forced(struct grammar_cursor *c, char *bytes, size_t max, size_t *n, size_t *n_sure, rn_error *err);
 
 // tokens: n_tokens of them, taken over by the vocab (mem_free). Errors: RN_E_NOMEM.
 rn_status grammar_vocab_init(struct grammar_vocab *v, struct token_bytes *tokens, int32_t n_tokens, rn_error *err);

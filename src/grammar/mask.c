@@ -142,3 +142,33 @@ const uint64_t *masker_get(struct masker *m, uint32_t config) {
     m->mask_of[config] = at + 1;
     return m->masks + at * n_words;
 }
+
+// The node at which a token with these bytes ends, or would; NULL: no token begins with them.
+static const struct byte_trie_node *find_node(const struct byte_trie *t, const char *s, size_t n) {
+    uint32_t i = t->root[(uint8_t)s[0]];
+    for (size_t k = 1; k < n && i != TRIE_NO_TOKEN; k++) {
+        const uint32_t end = i + t->nodes[i].size;
+        for (i++; i < end && t->nodes[i].byte != (uint8_t)s[k];) i += t->nodes[i].size;
+        if (i >= end) return NULL;
+    }
+    return i == TRIE_NO_TOKEN ? NULL : &t->nodes[i];
+}
+
+bool masker_goes_beyond(struct masker *m, uint32_t config, const char *s, size_t n) {
+    const struct byte_trie *const t = &m->v->all;
+    struct recognizer *const p = m->p;
+    const struct byte_trie_node *const from = n ? find_node(t, s, n) : NULL;
+    if (!from) return false;
+    const uint32_t begin = (uint32_t)(from - t->nodes) + 1, end = begin - 1 + from->size;
+    m->stack[n] = config;
+    for (uint32_t i = begin; i < end;) {
+        const struct byte_trie_node *const x = &t->nodes[i];
+        const uint32_t at = m->stack[x->depth];
+        const uint32_t to =
+            byte_set_has(recognizer_live(p, at), x->byte) ? recognizer_next(p, at, x->byte) : (uint32_t)CONFIG_DEAD;
+        if (to != CONFIG_DEAD && x->token != TRIE_NO_TOKEN) return true;
+        m->stack[x->depth + 1] = to;
+        i += to == CONFIG_DEAD ? x->size : 1;
+    }
+    return false;
+}

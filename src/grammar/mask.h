@@ -32,4 +32,7 @@ uint64_t masker_bytes(const struct masker *m); // that are allocated
 // The mask of a config, v->n_words words; valid until the next call. NULL after an error (p->e->status).
 const uint64_t *masker_get(struct masker *m, uint32_t config);
 
+// Does a token of the vocabulary begin with these bytes, have more, and may the rest follow in this config?
+bool masker_goes_beyond(struct masker *m, uint32_t config, const char *s, size_t n);
+
 #endif

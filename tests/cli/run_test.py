@@ -193,6 +193,8 @@ def an_answer_has_the_form_that_is_asked_for():
             random = ('-n', '200', '--seed', seed, '--temp', '1.5')
             got = json.loads(runnel('run', PROMPT, *random, '--json-schema', folder / 'schema.json').ok().text)
             check(set(got) == {'name', 'ages'} and len(got['name']) <= 9 and all(a in (1, 22, 333) for a in got['ages']), got)
+            for more in ((), ('--no-forced-tokens',)):
+                check(re.fullmatch('The (cat|dog) sat on the mat', runnel('run', PROMPT, *random, '--regex', 'The (cat|dog) sat on the mat', *more).ok().text), more)
             check(re.fullmatch('[A-Z][a-z]{2,5}!', runnel('run', PROMPT, *random, '--regex', '[A-Z][a-z]{2,5}!').ok().text), seed)
             last = runnel('run', PROMPT, *random, '--choice', 'yes', '--choice', 'no', '--json').ok().lines
             check(''.join(x['text'] for x in last) in ('yes', 'no') and last[-1]['finish_detail'] == 'grammar', last[-1])

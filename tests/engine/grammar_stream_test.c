@@ -4,7 +4,7 @@
 #include "sampling/token_mask.h"
 #include "toy_rig.h"
 
-enum { MAX_TOKENS = 120, N_WORDS = (TOY_VOCAB + 63) / 64, N_SOURCES = 8 };
+enum { MAX_TOKENS = 120, N_WORDS = (TOY_VOCAB + 63) / 64, N_SOURCES = 12 };
 
 static const struct {
     rn_grammar_kind kind;
@@ -20,6 +20,13 @@ static const struct {
     {RN_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"maxLength\":20}"},
     {RN_GRAMMAR_JSON_OBJECT, NULL},
     {RN_GRAMMAR_CHOICE, NULL},
+    // With tokens that have to follow.
+    {RN_GRAMMAR_CFG, "root ::= \"then \" (\"the\" | \"an\") \"ing\" (\"re\" | \"in\")* \"x\""},
+    {RN_GRAMMAR_CFG, "root ::= (\"th\" | \"in\") \"e and the \" [0-9] \" rings of the king\""},
+    {RN_GRAMMAR_CFG, "root ::= \"on\" <|pad|> \"ther\" <|pad|> <|begin|> (\"e\" | \"a\") \"n the th\" root?"},
+    {RN_GRAMMAR_JSON_SCHEMA,
+     "{\"properties\":{\"the name and ring\":{\"type\":\"boolean\"},\"other thing\":{\"enum\":[\"here\",\"there\"]}},"
+     "\"required\":[\"the name and ring\",\"other thing\"],\"additionalProperties\":false,\"type\":\"object\"}"},
 };
 static const char *const choices[] = {"yes", "yes, but", "no"};
 
@@ -46,13 +53,13 @@ struct plan {
     int32_t prompt[TOY_CTX], n_prompt, n_reply, max_tokens;
     const char *banned[2];
     size_t n_banned;
-    bool ignore_eos;
+    bool ignore_eos, draws_all;
 };
 
 // ---- the plain model ----
 
 struct plain {
-    int32_t tokens[MAX_TOKENS], n;
+    int32_t tokens[MAX_TOKENS], n, n_forced;
     rn_finish finish;
     const char *detail;
 };
@@ -84,6 +91,91 @@ static bool draw(const struct toy_rig *g, const struct plan *p, const struct pla
     return CHECK_OK(st, &err);
 }
 
+// Tokens that have to follow, by their definition (docs/structured-output.md), from masks alone. Tokens 0 to 255 are the bytes.
+enum { MAX_FORCED = 60 };
+struct forced {
+    int32_t units[MAX_FORCED]; // bytes and special tokens
+    int32_t n, n_sure;
+    int32_t tokens[MAX_FORCED], n_tokens;
+};
+
+static bool is_special(int32_t token) { return token >= TINY_BYTES_BOS && token <= TINY_BYTES_PAD; }
+
+static bool takes(rn_matcher *at, int32_t token, int *n_taken) {
+    bool is_taken;
+    CHECK_OK(rn_matcher_take(at, token, &is_taken, NULL), NULL);
+    *n_taken += is_taken;
+    return is_taken;
+}
+
+// Is there a token that begins at this place and goes beyond the end, where `at` is?
+static bool goes_beyond(const struct toy_rig *g, rn_matcher *at, const struct forced *f, int32_t from) {
+    for (int32_t t = 0; t < TOY_VOCAB; t++) {
+        size_t n;
+        int n_taken = 0;
+        const char *const piece = model_piece(g->model, t, false, &n);
+        if ((int32_t)n <= f->n - from) continue;
+        size_t k = 0;
+        while (from + (int32_t)k < f->n && f->units[from + (int32_t)k] == (uint8_t)piece[k]) k++;
+        bool is_one = from + (int32_t)k == f->n;
+        for (; is_one && k < n; k++) is_one = takes(at, (uint8_t)piece[k], &n_taken);
+        rn_matcher_rewind(at, (size_t)n_taken);
+        if (is_one) return true;
+    }
+    return false;
+}
+
+// Of the units [from, to), which are bytes. False: what follows is not forced.
+static bool cut(const struct toy_rig *g, struct forced *f, int32_t before, int32_t from, int32_t to, int32_t sure) {
+    char text[MAX_FORCED + 16];
+    int32_t *ids, at = from;
+    size_t n = 0, n_ids, i = 0;
+    rn_error err = {0};
+    if (before >= 0 && !is_special(before)) {
+        const char *const piece = model_piece(g->model, before, false, &n);
+        memcpy(text, piece, n);
+    }
+    i = n > 0;
+    for (int32_t k = from; k < to; k++) text[n++] = (char)f->units[k];
+    if (!CHECK_OK(rn_tokenize_more(g->model, text, n, false, &ids, &n_ids, &err), &err)) return false;
+    bool goes_on = i == 0 || ids[0] == before;
+    for (; goes_on && i < n_ids; i++) {
+        size_t n_piece;
+        (void)model_piece(g->model, ids[i], false, &n_piece);
+        at += (int32_t)n_piece;
+        goes_on = at <= sure;
+        if (goes_on) f->tokens[f->n_tokens++] = ids[i];
+    }
+    rn_free(ids);
+    return goes_on;
+}
+
+static void find_forced(const struct toy_rig *g, rn_matcher *at, int32_t before, struct forced *f) {
+    uint64_t mask[N_WORDS];
+    bool is_whole = false, is_over;
+    int n_taken = 0;
+    f->n = f->n_tokens = 0;
+    while (f->n < MAX_FORCED) {
+        int32_t next = -1, n_next = 0;
+        CHECK_OK(rn_matcher_state(at, &is_whole, &is_over, NULL), NULL);
+        CHECK_OK(rn_matcher_mask(at, mask, N_WORDS, NULL), NULL);
+        for (int32_t t = 0; t < 256 + 3; t++)
+            if (token_mask_has(mask, t)) next = t, n_next++;
+        if (is_whole || n_next != 1) break;
+        f->units[f->n++] = next;
+        (void)takes(at, next, &n_taken);
+    }
+    for (f->n_sure = 0; f->n_sure < f->n && !goes_beyond(g, at, f, f->n_sure);) f->n_sure++;
+    rn_matcher_rewind(at, (size_t)n_taken);
+    for (int32_t from = 0, to; from < f->n; from = to) {
+        for (to = from; to < f->n && !is_special(f->units[to]);) to++;
+        if (to > from && !cut(g, f, before, from, to, to < f->n ? to : f->n_sure)) return;
+        if (to == f->n) return;
+        before = f->units[to];
+        f->tokens[f->n_tokens++] = f->units[to++];
+    }
+}
+
 static bool enumerate(const struct toy_rig *g, const struct plan *p, struct plain *m) {
     uint64_t mask[N_WORDS];
     rn_matcher *at;
@@ -95,11 +187,27 @@ static bool enumerate(const struct toy_rig *g, const struct plan *p, struct plai
         rn_matcher_take(at, p->prompt[p->n_prompt - p->n_reply + i], &is_taken, &err);
     bool ok = CHECK_OK(rn_matcher_state(at, &is_whole, &is_over, &err), &err);
     if (is_over) m->finish = RN_FINISH_STOP, m->detail = "grammar";
+    struct forced f = {.n_tokens = 0};
+    int32_t next = 0;
+    bool asks = !p->draws_all;
     while (ok && m->finish == RN_FINISH_NONE) {
-        ok = CHECK_OK(rn_matcher_mask(at, mask, N_WORDS, &err), &err);
-        for (int32_t t = 0; p->ignore_eos && t < TOY_VOCAB; t++)
-            if (is_end(g, t)) mask[t / 64] &= ~(UINT64_C(1) << t % 64);
-        ok = ok && draw(g, p, m, mask, &m->tokens[m->n]);
+        if (asks && next == f.n_tokens) {
+            const int32_t before = p->n_reply + m->n == 0 ? -1
+                                   : m->n                 ? m->tokens[m->n - 1]
+                                                          : p->prompt[p->n_prompt - 1];
+            find_forced(g, at, before, &f);
+            asks = false, next = 0;
+        }
+        if (next < f.n_tokens) {
+            m->tokens[m->n] = f.tokens[next++];
+            m->n_forced++;
+        } else {
+            ok = CHECK_OK(rn_matcher_mask(at, mask, N_WORDS, &err), &err);
+            for (int32_t t = 0; p->ignore_eos && t < TOY_VOCAB; t++)
+                if (is_end(g, t)) mask[t / 64] &= ~(UINT64_C(1) << t % 64);
+            ok = ok && draw(g, p, m, mask, &m->tokens[m->n]);
+            asks = !p->draws_all;
+        }
         const int32_t token = m->tokens[m->n++];
         if (is_end(g, token)) {
             m->finish = RN_FINISH_STOP, m->detail = "end token";
@@ -130,6 +238,7 @@ static rn_request request_of(struct plan *p, rn_part *part) {
     r.grammar = p->grammar;
     any_drafts(&r, p->seed);
     r.banned_strings = p->banned, r.n_banned_strings = p->n_banned;
+    r.no_forced_tokens = p->draws_all;
     return r;
 }
 
@@ -153,7 +262,7 @@ static int32_t any_reply(const struct plan *p, struct toy_random *r, int32_t *to
 
 static void make_plan(struct plan *p, rn_grammar *const *grammars, uint64_t seed) {
     struct toy_random r = {seed, 0};
-    *p = (struct plan){.seed = seed, .source = toy_below(&r, N_SOURCES), .ignore_eos = false};
+    *p = (struct plan){.seed = seed, .source = toy_below(&r, N_SOURCES), .draws_all = toy_below(&r, 4) == 0};
     p->grammar = grammars[p->source];
     rn_sampling_init(&p->sampling);
     p->n_bias = (size_t)toy_below(&r, 40);
@@ -163,7 +272,7 @@ static void make_plan(struct plan *p, rn_grammar *const *grammars, uint64_t seed
     p->sampling.top_k = toy_below(&r, 3) ? toy_below(&r, 12) : 0;
     p->sampling.top_p = toy_below(&r, 2) ? 1 : 0.9F;
     p->sampling.min_p = toy_below(&r, 2) ? 0 : 0.01F;
-    p->n_prompt = 1 + toy_below(&r, 40);
+    p->n_prompt = 1 + toy_below(&r, 100);
     for (int32_t i = 0; i < p->n_prompt; i++) p->prompt[i] = toy_below(&r, 256);
     if (toy_below(&r, 3) == 0) {
         p->n_reply = any_reply(p, &r, p->prompt + p->n_prompt, 12);
@@ -187,7 +296,7 @@ static void attack(int32_t n_pages, int32_t n_states, int n_threads, uint64_t fi
     struct toy_rig g;
     rn_grammar *grammars[N_SOURCES];
     rn_engine_stats stats = {.struct_size = sizeof stats};
-    int n_whole = 0, n_cut = 0;
+    int n_whole = 0, n_cut = 0, n_forced = 0;
     int64_t n_accepted = 0, n_wrong = 0;
     if (!toy_rig_open(&g, n_pages, n_states, N_STREAMS, n_threads)) return;
     for (int i = 0; i < N_SOURCES; i++) grammars[i] = compile(&g, i);
@@ -202,21 +311,23 @@ static void attack(int32_t n_pages, int32_t n_states, int n_threads, uint64_t fi
             r.stream_interval = 1 + toy_below(&more, 5);
             r.buffer_tokens = toy_below(&more, 2) ? 1 + toy_below(&more, 4) : 1024;
             r.logprobs = toy_below(&more, 2) ? toy_below(&more, 4) : -1;
-            CHECK_OK(rn_stream_begin(g.engine, &r, &s[i], &err), &err);
+            if (CHECK_OK(rn_stream_begin(g.engine, &r, &s[i], &err), &err)) rn_stream_pause(s[i]);
         }
+        for (int i = 0; i < N_STREAMS; i++) // at once, so that they meet
+            if (s[i]) rn_stream_resume(s[i]);
         for (int i = 0; i < N_STREAMS; i++) {
             check_note("round %d, stream %d, source %d", (int)round, i, p[i].source);
             o = (struct outcome){0};
             if (s[i] && drain(s[i], &o) && enumerate(&g, &p[i], &m)) {
                 check_outcome(&m, &o);
                 n_accepted += o.usage.accepted_tokens, n_wrong += o.usage.drafted_tokens - o.usage.accepted_tokens;
-                n_whole += m.finish == RN_FINISH_STOP, n_cut += m.finish == RN_FINISH_LENGTH;
+                n_whole += m.finish == RN_FINISH_STOP, n_cut += m.finish == RN_FINISH_LENGTH, n_forced += m.n_forced;
             }
             rn_stream_close(s[i]);
         }
     }
     rn_engine_get_stats(g.engine, &stats, NULL);
-    CHECK(n_whole > (int)n_rounds && n_cut > (int)n_rounds / 10);
+    CHECK(n_whole > (int)n_rounds && n_cut > (int)n_rounds / 10 && n_forced > 10 * (int)n_rounds);
     CHECK(n_accepted > (int)n_rounds && n_wrong > (int)n_rounds);
     CHECK((stats.n_preempted > 0) == (n_pages < 16));
     for (int i = 0; i < N_SOURCES; i++) rn_grammar_close(grammars[i]);
@@ -235,8 +346,8 @@ TEST(banned_strings_are_taken_back_within_a_grammar) {
     int64_t n_rewound = 0;
     int n_done = 0;
     if (!toy_rig_open(&g, 64, 0, 1, 1)) return;
-    rn_grammar *const mine = compile(&g, 2), *const grammars[N_SOURCES] = {mine, mine, mine, mine,
-                                                                           mine, mine, mine, mine};
+    rn_grammar *const mine = compile(&g, 2), *grammars[N_SOURCES];
+    for (int i = 0; i < N_SOURCES; i++) grammars[i] = mine;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         rn_part part;
         rn_matcher *at;
@@ -276,7 +387,8 @@ TEST(a_healed_prompt_and_a_grammar_share_a_token) {
     int n_healed = 0;
     for (uint64_t seed = 1; seed <= 80; seed++) {
         static struct plan p;
-        rn_grammar *const all[N_SOURCES] = {mine, mine, mine, mine, mine, mine, mine, mine};
+        rn_grammar *all[N_SOURCES];
+        for (int i = 0; i < N_SOURCES; i++) all[i] = mine;
         struct grammar_cursor at;
         bool is_taken = true;
         struct toy_random r = {seed, 5000};
@@ -318,8 +430,8 @@ TEST(what_a_grammar_excludes_is_refused) {
     rn_stream *s = NULL;
     rn_error err = {0};
     if (!toy_rig_open(&g, 64, 0, 1, 1) || !toy_rig_open(&other, 64, 0, 1, 1)) return;
-    rn_grammar *const mine = compile(&g, 7), *const theirs = compile(&other, 7),
-                      *const grammars[N_SOURCES] = {mine, mine, mine, mine, mine, mine, mine, mine};
+    rn_grammar *const mine = compile(&g, 7), *const theirs = compile(&other, 7), *grammars[N_SOURCES];
+    for (int i = 0; i < N_SOURCES; i++) grammars[i] = mine;
     make_plan(&p, grammars, 1);
     p.n_reply = 0;
     rn_request r = request_of(&p, &part);

@@ -152,23 +152,41 @@ TEST(a_cursor_goes_back_and_another_one_is_not_disturbed) {
 }
 
 TEST(bytes_that_have_to_follow_are_known) {
-    const struct grammar_source source = source_of(
-        GRAMMAR_SCHEMA,
-        "{\"properties\":{\"name\":{\"const\":\"x\"}},\"required\":[\"name\"],\"type\":\"object\",\"additionalProperties\":false}");
+    static const struct {
+        const char *regex, *forced;
+        size_t max, n_sure;
+    } cases[] = {
+        {"\\{\"name\": \"x\"\\}", "{\"name\": \"x\"}", 64, 13}, // nothing can follow
+        {"\\{\"name\": \"x\"\\}", "{\"na", 4, 1},               // "name" goes beyond them
+        {"ab(c|d)", "ab", 64, 0},                               // abc
+        {"ab(d|e)", "ab", 64, 2},
+        {"xab?c", "xa", 64, 1},
+        {"x(ab)?", "x", 64, 1},
+        {"(ab)?", "", 64, 0}, // whole
+        {"[xy]z", "", 64, 0},
+        {"\xc3\xa4(1|2)", "\xc3\xa4", 64, 2},
+    };
     struct grammar_vocab v;
     struct grammar_cursor c;
-    grammar *g;
     rn_error err = {0};
     char bytes[64];
-    size_t n;
-    if (!open_vocab(&v) || !CHECK_OK(grammar_compile(&source, &v, &g, &err), &err)) return;
-    CHECK_OK(grammar_cursor_init(&c, g, &err), &err);
-    CHECK_OK(grammar_forced(&c, bytes, 4, &n, &err), &err);
-    CHECK_INT(n, 4);
-    CHECK_OK(grammar_forced(&c, bytes, sizeof bytes, &n, &err), &err);
-    CHECK(n == 13 && memcmp(bytes, "{\"name\": \"x\"}", n) == 0);
-    grammar_cursor_free(&c);
-    grammar_unref(g);
+    size_t n, n_sure;
+    if (!open_vocab(&v)) return;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct grammar_source source = source_of(GRAMMAR_REGEX, cases[i].regex);
+        grammar *g;
+        check_note("%s", cases[i].regex);
+        if (!CHECK_OK(grammar_compile(&source, &v, &g, &err), &err)) return;
+        CHECK_OK(grammar_cursor_init(&c, g, &err), &err);
+        CHECK_OK(grammar_forced(&c, bytes, cases[i].max, &n, &n_sure, &err), &err);
+        CHECK(n == strlen(cases[i].forced) && memcmp(bytes, cases[i].forced, n) == 0);
+        CHECK_INT(n_sure, cases[i].n_sure);
+        c.skip = 1; // a byte of the prompt comes first
+        CHECK_OK(grammar_forced(&c, bytes, cases[i].max, &n, &n_sure, &err), &err);
+        CHECK_INT(n, 0);
+        grammar_cursor_free(&c);
+        grammar_unref(g);
+    }
     grammar_vocab_free(&v);
 }
 

@@ -111,7 +111,7 @@ OLD_TAGS = {'structures': [{'begin': '<f>', 'schema': SCHEMA, 'end': '</f>'}], '
 BAD_TAGS = ({}, {'format': {}}, {'format': {'type': 'x'}}, {'structures': [], 'triggers': []}, {'structures': [{'begin': '<f>', 'schema': 5, 'end': ''}], 'triggers': ['<']})
 STRUCTURAL = Field((TAGS, OLD_TAGS, {'type': 'structural_tag', **TAGS}, json.dumps(TAGS)), (5, [], True, 'x', '', *BAD_TAGS))
 FORM = {
-    'structural_tag': STRUCTURAL,
+    'structural_tag': STRUCTURAL, 'forced_tokens': SWITCH,
     'json_schema': Field((SCHEMA, {}, True, {'type': 'array', 'items': {'type': 'boolean'}, 'maxItems': 3}), (5, 'x', [], *BAD_SCHEMAS)),
     'grammar': TEXT_OF_GRAMMAR, 'guided_grammar': TEXT_OF_GRAMMAR, 'json_mode': SWITCH, 'regex': REGEX, 'choices': CHOICE, 'json_space': word('dumps', 'compact', 'free'),
     'guided_json': Field((SCHEMA, json.dumps(SCHEMA), True), (5, 'x', [], '{"type":', *BAD_SCHEMAS)), 'guided_regex': REGEX, 'guided_choice': CHOICE,

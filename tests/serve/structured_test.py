@@ -233,6 +233,19 @@ def a_form_stands_between_the_tags_of_formats_that_frame_answers():
 
 
 @test
+def forced_tokens_are_counted_and_may_be_drawn():
+    regex = 'Once upon a time there was a (cat|dog) that was very happy'
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        answers = [good(s, GENERATE, prompt='a', regex=regex, forced_tokens=forced, **SAMPLED) for forced in (True, False)]
+        for answer in answers:
+            check(re.fullmatch(regex, answer['choices'][0]['text']), answer)
+            equal(answer['choices'][0]['usage']['completion_tokens'], len(answer['choices'][0]['tokens']), answer)
+        told = good(s, GENERATE, prompt='a', regex=regex, logprobs=1, **SAMPLED)
+        equal(told['choices'][0]['tokens'], answers[0]['choices'][0]['tokens'])
+        check(all(x['logprob'] <= 0 for x in told['choices'][0]['logprobs']), told)
+
+
+@test
 def a_form_is_checked_without_an_answer():
     path = '/v1/runnel/grammar'
     with Folder() as folder, serving(chat_model(folder)) as s:
