@@ -53,6 +53,14 @@ bool expr_excludes(const struct exprs *e, const expr_id *kids, uint32_t n) {
     return false;
 }
 
+// May a text of x begin with whatever one of y begins with?
+static bool starts_with_all(const struct exprs *e, expr_id x, expr_id y) {
+    const struct byte_set *const a = &e->nodes[x].first, *const b = &e->nodes[y].first;
+    uint64_t more = 0;
+    for (int i = 0; i < 4; i++) more |= b->bits[i] & ~a->bits[i];
+    return more == 0;
+}
+
 static bool repeats(const struct exprs *e, expr_id x) {
     for (int i = 0; i < HEADS; i++) {
         const struct expr *const n = &e->nodes[x];
@@ -73,7 +81,8 @@ uint32_t expr_drop_included(const struct exprs *e, expr_id *kids, uint32_t n) {
         for (uint32_t k = 0; k < n && !is_included; k++) {
             int n_steps = MOST_STEPS;
             // of two that include each other the first one stays
-            is_included = k != i && kids[k] != EXPR_NEVER && includes(e, kids[k], kids[i], &n_steps);
+            is_included = k != i && kids[k] != EXPR_NEVER && starts_with_all(e, kids[k], kids[i]) &&
+                          includes(e, kids[k], kids[i], &n_steps);
         }
         if (is_included) kids[i] = EXPR_NEVER;
     }
