@@ -19,13 +19,16 @@ try {
     process.exit(77);
 }
 
+// Not OpenAPI's (int32, byte ..), which are annotations for JSON Schema.
+const STANDARD = ['date', 'time', 'date-time', 'duration', 'uri', 'uri-reference', 'uri-template', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid', 'json-pointer', 'relative-json-pointer'];
+
 function verdict(schema, text) {
     const named = String(schema.$schema || '');
     const draft = Object.keys(drafts).find((d) => named.includes(d)) || '2020-12';
     const Ajv = drafts[draft].default || drafts[draft];
     const ajv = new Ajv({ strict: false, logger: false, validateSchema: false, unicodeRegExp: true });
     if (draft === 'draft-06') ajv.addMetaSchema(draft6);
-    (formats.default || formats)(ajv);
+    (formats.default || formats)(ajv, STANDARD);
     const { $schema, ...rest } = schema;
     try {
         const isValid = ajv.validate(rest, JSON.parse(text));
