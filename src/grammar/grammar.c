@@ -172,14 +172,43 @@ static void count_bytes(grammar *g) {
 
 uint64_t grammar_bytes(const grammar *g) { return atomic_load(&g->n_bytes); }
 
+static const struct automata_limits limits = {GRAMMAR_MAX_EXPRS, GRAMMAR_MAX_NODES, GRAMMAR_MAX_SEARCH,
+                                              GRAMMAR_MAX_CONFIGS};
+
+struct schema_part {
+    const struct json_tree *tree;
+    const struct json_node *at;
+};
+static rn_status compile_part(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    const struct schema_part *const p = source;
+    return schema_compile_part(r, p->tree, p->at, JSON_SPACE_COMPACT, start, err);
+}
+
+static bool part_matches_nothing(void *user, const struct json_node *at) {
+    struct automata a;
+    const rn_status st = automata_make(&a, &limits, compile_part, &(struct schema_part){user, at}, NULL);
+    if (st == RN_OK) automata_free(&a);
+    return st == RN_E_FORMAT;
+}
+
+// Says which part of a schema nothing matches.
+static rn_status blame(const grammar *g, rn_error *err) {
+    struct json_tree tree = {0};
+    char where[300];
+    const rn_status st = json_read(&tree, g->source.text.s, g->source.text.n, err);
+    if (st != RN_OK) return st; // it was read before: out of memory
+    json_pointer(&tree.nodes[0], schema_blame(&tree, part_matches_nothing, &tree), where, sizeof where);
+    json_free(&tree);
+    return fail(err, RN_E_ARG, "%s: nothing matches", where[0] ? where : "the schema");
+}
+
 static rn_status make_automata(grammar *g, rn_error *err) {
-    static const struct automata_limits limits = {GRAMMAR_MAX_EXPRS, GRAMMAR_MAX_NODES, GRAMMAR_MAX_SEARCH,
-                                                  GRAMMAR_MAX_CONFIGS};
     rn_status st = automata_make(&g->automata, &limits, compile_source, g, err);
     if (st == RN_OK) st = masker_init(&g->masker, &g->automata.recognizer, &g->vocab->trie, GRAMMAR_MAX_MASKS, err);
     g->epoch++;
     g->is_made = st == RN_OK;
     if (st != RN_OK) free_automata(g);
+    if (st == RN_E_FORMAT && g->source.kind == GRAMMAR_SCHEMA) return blame(g, err);
     return st == RN_E_FORMAT ? RN_E_ARG : st; // what matches nothing is a wrong source
 }
 

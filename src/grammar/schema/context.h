@@ -36,7 +36,7 @@ enum schema_limits {         // docs/structured-output.md
 enum number_digits {
     DIGITS_ANY,
     DIGITS_PLAIN = 1, // without an exponent, for which the condition is not exact
-    DIGITS_SHORT = 3, // and few enough before the point that a double holds them all
+    DIGITS_SHORT = 3, // and few enough digits that no two numbers make the same double
 };
 
 typedef uint32_t lit_id;

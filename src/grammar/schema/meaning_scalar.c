@@ -176,7 +176,7 @@ void mean_type(struct making *m) {
     if (!only_whole) return;
     const expr_id whole = numerals_whole(c->e, !c->whole_has_no_point);
     m->f->number = m->x->negated ? expr_not(c->e, whole) : whole;
-    m->f->digits = DIGITS_PLAIN;
+    m->f->digits = m->x->negated ? DIGITS_SHORT : DIGITS_PLAIN;
 }
 
 // ---- values ----

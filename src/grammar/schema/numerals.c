@@ -58,13 +58,13 @@ static expr_id minus(struct exprs *e, expr_id x) { return expr_cat(e, expr_byte(
 static expr_id any_part(struct exprs *e) {
     return expr_optional(e, expr_cat(e, point(e), any_digits(e, 1, MAX_PART)));
 }
+static expr_id zeros(struct exprs *e, uint32_t most) { return expr_repeat(e, expr_byte(e, '0'), 0, most); }
 static expr_id zero_part(struct exprs *e) {
     return expr_optional(e, expr_cat(e, point(e), expr_repeat(e, expr_byte(e, '0'), 1, MAX_ZEROS)));
 }
-static expr_id whole_of(struct exprs *e, uint32_t most) {
-    return expr_or2(e, expr_byte(e, '0'), expr_cat(e, digits(e, '1', '9'), any_digits(e, 0, most - 1)));
+static expr_id any_whole(struct exprs *e) {
+    return expr_or2(e, expr_byte(e, '0'), expr_cat(e, digits(e, '1', '9'), any_digits(e, 0, MAX_WHOLE - 1)));
 }
-static expr_id any_whole(struct exprs *e) { return whole_of(e, MAX_WHOLE); }
 static expr_id unsigned_any(struct exprs *e) { return expr_cat(e, any_whole(e), any_part(e)); }
 
 static expr_id exponent(struct exprs *e, expr_id value) {
@@ -88,9 +88,20 @@ static expr_id unsigned_scaled(struct exprs *e) { return expr_or2(e, scaled(e, u
 
 expr_id numerals_any(struct exprs *e) { return expr_cat(e, expr_optional(e, expr_byte(e, '-')), unsigned_scaled(e)); }
 
+// Of so many digits no two make the same double.
+static expr_id unsigned_short(struct exprs *e) {
+    expr_id all[MAX_SHORT];
+    for (uint32_t n = 1; n <= MAX_SHORT; n++) {
+        const expr_id whole = expr_cat(e, digits(e, n > 1 ? '1' : '0', '9'), any_digits(e, n - 1, n - 1));
+        const expr_id more =
+            n < MAX_SHORT ? expr_cat(e, any_digits(e, 1, MAX_SHORT - n), zeros(e, MAX_ZEROS)) : EXPR_NEVER;
+        all[n - 1] = expr_cat(e, whole, expr_or2(e, zero_part(e), expr_cat(e, point(e), more)));
+    }
+    return expr_or(e, all, MAX_SHORT);
+}
+
 expr_id numerals_plain(struct exprs *e, bool is_short) {
-    const expr_id whole = is_short ? whole_of(e, MAX_SHORT) : any_whole(e);
-    return cat3(e, expr_optional(e, expr_byte(e, '-')), whole, any_part(e));
+    return expr_cat(e, expr_optional(e, expr_byte(e, '-')), is_short ? unsigned_short(e) : unsigned_any(e));
 }
 
 expr_id numerals_whole(struct exprs *e, bool with_zeros) {
@@ -121,8 +132,6 @@ static expr_id whole_below(struct exprs *e, const char *whole) {
     }
     return x;
 }
-
-static expr_id zeros(struct exprs *e, uint32_t most) { return expr_repeat(e, expr_byte(e, '0'), 0, most); }
 
 static expr_id some_nonzero(struct exprs *e) {
     return cat3(e, zeros(e, MAX_PART), digits(e, '1', '9'), any_digits(e, 0, MAX_PART));

@@ -20,7 +20,7 @@ struct decimal { // a number as digits without needless zeros: whole . part
 bool decimal_read(struct decimal *d, const char *text, size_t n);
 
 expr_id numerals_any(struct exprs *e);                    // every JSON number
-expr_id numerals_plain(struct exprs *e, bool is_short);   // without an exponent; up to 15 digits before the point
+expr_id numerals_plain(struct exprs *e, bool is_short);   // without an exponent; up to 15 digits, and then zeros
 expr_id numerals_whole(struct exprs *e, bool with_zeros); // whole numbers; with `.0` too
 expr_id numerals_equal(struct exprs *e, const struct decimal *d);
 expr_id numerals_least(struct exprs *e, const struct decimal *d, bool is_exclusive);

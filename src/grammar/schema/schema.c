@@ -267,9 +267,10 @@ static int draft_of(const struct json_node *root) {
     return 8;
 }
 
-// arguments NULL: of a value. *start: its rule.
-static rn_status compile(struct rules *r, const struct json_node *root, enum json_space space,
-                         const struct arguments_form *arguments, uint32_t *start, rn_error *err) {
+// arguments NULL: of a value. *start: the rule of what satisfies the schema `at`.
+static rn_status compile(struct rules *r, const struct json_node *root, const struct json_node *at,
+                         enum json_space space, const struct arguments_form *arguments, uint32_t *start,
+                         rn_error *err) {
     struct context c = {.r = r,
                         .e = r->e,
                         .root = root,
@@ -285,7 +286,7 @@ static rn_status compile(struct rules *r, const struct json_node *root, enum jso
     *start = rule_new(r);
     lit_id lits[2];
     uint32_t n = 0;
-    if (schema_ok(&c)) lits[n++] = schema_of(&c, root);
+    if (schema_ok(&c)) lits[n++] = schema_of(&c, at);
     if (arguments && schema_ok(&c))
         lits[n++] = schema_lit(&c, (struct lit){.kind = LIT_TYPES, .number = TYPE_OBJECT});
     if (schema_ok(&c))
@@ -302,7 +303,12 @@ static rn_status compile(struct rules *r, const struct json_node *root, enum jso
 
 rn_status schema_compile(struct rules *r, const struct json_tree *t, enum json_space space, uint32_t *start,
                          rn_error *err) {
-    return compile(r, &t->nodes[0], space, NULL, start, err);
+    return compile(r, &t->nodes[0], &t->nodes[0], space, NULL, start, err);
+}
+
+rn_status schema_compile_part(struct rules *r, const struct json_tree *t, const struct json_node *at,
+                              enum json_space space, uint32_t *start, rn_error *err) {
+    return compile(r, &t->nodes[0], at, space, NULL, start, err);
 }
 
 rn_status schema_compile_arguments(struct rules *r, const struct json_node *schema, const struct arguments_form *form,
@@ -311,5 +317,6 @@ rn_status schema_compile_arguments(struct rules *r, const struct json_node *sche
     static const struct json_node none[] = {
         {.kind = JSON_OBJECT, .n_items = 1, .n_nodes = 2},
         {.kind = JSON_FALSE, .name = "additionalProperties", .n_name = 20, .n_nodes = 1}};
-    return compile(r, schema ? schema : none, form->space, form, start, err);
+    if (!schema) schema = none;
+    return compile(r, schema, schema, form->space, form, start, err);
 }

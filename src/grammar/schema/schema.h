@@ -76,4 +76,14 @@ rn_status schema_compile_arguments(struct rules *r, const struct json_node *sche
 rn_status schema_compile(struct rules *r, const struct json_tree *t, enum json_space space, uint32_t *start,
                          rn_error *err);
 
+// ---- schemas that nothing matches ----
+
+// The same for a schema within t.
+rn_status schema_compile_part(struct rules *r, const struct json_tree *t, const struct json_node *at,
+                              enum json_space space, uint32_t *start, rn_error *err);
+// Of a schema that nothing matches, the innermost one within it that all values have to satisfy and
+// that nothing matches by itself, as far as `ask` tells.
+typedef bool schema_matches_nothing(void *user, const struct json_node *at);
+const struct json_node *schema_blame(const struct json_tree *t, schema_matches_nothing *ask, void *user);
+
 #endif
