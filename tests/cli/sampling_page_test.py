@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """docs/sampling.md says what is: its ranges and defaults, its orders, and what the commands in it print (--write: prints it there)."""
+import json
 import re
 import shlex
 import subprocess
@@ -37,6 +38,31 @@ def every_range_and_default_is_that_of_the_options():
 def every_parameter_is_explained():
     explained = PAGE.read_text().split('## Ranges')[0]
     equal([name for name, *_ in fields() if f'`{name}`' not in explained], [])
+
+
+def rows_of_tests():
+    """(sampler, compared with) of the table in docs/testing.md."""
+    text = (ROOT / 'docs/testing.md').read_text().split('| sampler | compared with | tests |')[1].split('\n\n')[0]
+    return [tuple(cell.strip() for cell in row.split('|')[1:3]) for row in text.splitlines()[2:]]
+
+
+@test
+def every_sampler_is_compared_with_somebodys():
+    rows = rows_of_tests()
+    named = {name for sampler, _ in rows for name in re.findall(r'`(\w+)`', sampler)}
+    equal(sorted({name for name, *_ in fields()} - named), [])
+    goldens = dict(re.findall(r'\{"(\w+)", run_\w+, (\d+)\}', (ROOT / 'tests/sampling/goldens_test.c').read_text()))
+    kinds = {c['kind'] for c in json.loads((ROOT / 'tests/engine/llama_samplers.json').read_text())['cases']}
+    said, llamas = {}, set()
+    for _, others in rows:
+        for other in others.split(';'):
+            names = re.findall(r'`([\w. -]+)`(?: \((\d+)\))?', other)
+            if other.strip().startswith('llama.cpp'):
+                llamas |= {name for name, _ in names}
+            else:
+                said |= {name: n for name, n in names if n}
+    equal(said, goldens)
+    equal(llamas, kinds)
 
 
 @test
