@@ -88,28 +88,56 @@ static void colour_text(run_print *r, const rn_chunk *c) {
     if (c->n_text > 0) r->least = 1;
 }
 
-// A token's probability and text, as a JSON string, which no text can break.
-static void add_candidate(run_print *r, int32_t id, float logprob) {
+static int n_characters(const char *text, size_t n) {
+    int count = 0;
+    for (size_t i = 0; i < n; i++) count += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return count;
+}
+
+// A token's probability and text, as a JSON string, which no text can break. Returns its columns.
+static int add_candidate(run_print *r, bytes *to, int32_t id, float logprob) {
     const double p = exp((double)logprob);
-    json_writer w = {&r->line, false};
+    json_writer w = {to, false};
     size_t n;
     char *const text = token_text(r->on->model, id, &n);
-    if (r->has_colour) bytes_add_text(&r->line, colour_of(p));
-    bytes_add_format(&r->line, "%6.2f%% ", 100 * p);
+    if (r->has_colour) bytes_add_text(to, colour_of(p));
+    const size_t from = to->n;
+    bytes_add_format(to, "%6.2f%% ", 100 * p);
     json_put_text(&w, text, n);
-    if (r->has_colour) bytes_add_text(&r->line, NO_COLOUR);
+    const int n_columns = n_characters(to->data + from, to->n - from);
+    if (r->has_colour) bytes_add_text(to, NO_COLOUR);
     rn_free(text);
+    return n_columns;
+}
+
+// The next cell of a line that stands at *column: at a terminal below the others, in a new line where this one is full; else
+// behind a tab or two blanks.
+static void add_cell(run_print *r, int32_t id, float logprob, int32_t k, int *column) {
+    enum { CELL = 20 };
+    bytes cell = {0};
+    const int n = add_candidate(r, &cell, id, logprob);
+    if (!r->to_terminal) {
+        bytes_add_text(&r->line, k < 0 ? "" : k == 0 ? "\t" : "  ");
+    } else {
+        int at = k < 0 ? 0 : (*column + CELL + 1) / CELL * CELL; // two blanks at least
+        if (at > CELL && at + n > term_width(STDOUT_FILENO)) {
+            bytes_add_text(&r->line, "\n");
+            *column = 0, at = CELL;
+        }
+        bytes_add_format(&r->line, "%*s", at - *column, "");
+        *column = at + n;
+    }
+    bytes_add(&r->line, cell.data, cell.n);
+    bytes_free(&cell);
 }
 
 static bool write_table(run_print *r, const rn_chunk *c) {
     r->line.n = 0;
     for (size_t i = 0; i < c->n_tokens; i++) {
         const rn_token *const t = &c->token_data[i];
-        add_candidate(r, t->id, t->logprob);
-        for (int32_t k = 0; k < t->n_top; k++) {
-            bytes_add_text(&r->line, k ? "  " : "\t");
-            add_candidate(r, t->top[k].id, t->top[k].logprob);
-        }
+        int column = 0;
+        add_cell(r, t->id, t->logprob, -1, &column);
+        for (int32_t k = 0; k < t->n_top; k++) add_cell(r, t->top[k].id, t->top[k].logprob, k, &column);
         bytes_add_text(&r->line, "\n");
     }
     return r->line.n == 0 || output_write(&r->out, r->line.data, r->line.n);

@@ -62,6 +62,18 @@ def show_probs_colours_the_text_by_probability():
 
 
 @test
+def top_probs_are_a_table_that_fits_the_terminal():
+    piped = runnel(*RUN, '-n', '12', '--top-probs', '5').ok().text.splitlines()
+    for columns in (40, 60, 80, 200):
+        shown = re.sub(r'\x1b\[[0-9;]*m', '', Terminal(*RUN, '-n', '12', '--top-probs', '5', columns=columns).end()[1]).split('\r\n')[:-2]
+        check(all(len(line) <= columns for line in shown), shown)
+        joined, cell = '\n'.join(shown).replace('\n' + 20 * ' ', '').split('\n'), r'[\d.]+% "(?:[^"\\]|\\.)*"'
+        equal([re.findall(cell, line) for line in joined], [re.findall(cell, line) for line in piped], columns)
+        places = {m.end() - len('100.00%') for line in shown for m in re.finditer(r'[\d.]+%', line)}
+        check(all(place % 20 == 0 for place in places), (columns, places))
+
+
+@test
 def ctrl_c_at_the_terminal_ends_with_what_was_made():
     terminal = Terminal(*LONG)
     terminal.read(until=b'girl')
