@@ -320,6 +320,16 @@ static bool run_chain(const struct golden *g) {
     return true;
 }
 
+// Of logits as they are: the same distribution as of their log-softmax, so the rows differ by a common amount.
+static bool run_raw_guidance(const struct golden *g) {
+    float mixed[MAX_N];
+    rn_error err = {0};
+    const float scale = (float)number(g, "guidance_scale", 1);
+    return CHECK_OK(guidance_mix(&kernel_set_get(CPU_REF)->row, g->row, g->negative, g->n, scale, mixed, &err),
+                    &err) &&
+           CHECK(close_up_to_a_shift(mixed, g->expect, g->n));
+}
+
 static bool run_guidance(const struct golden *g) {
     float mixed[MAX_N];
     rn_error err = {0};
@@ -354,6 +364,7 @@ static const struct {
     {"bad_words", run_bias, 40},
     {"renormalize", run_renormalize, 12},
     {"cfg_logprobs", run_guidance, 6},
+    {"cfg_logits", run_raw_guidance, 6},
     {"chain", run_chain, 60},
 };
 enum { N_RUNS = sizeof runs / sizeof *runs };
