@@ -321,6 +321,7 @@ complete -c runnel -n '__runnel_command_is serve' -l work-memory -x -d 'MiB for 
 complete -c runnel -n '__runnel_command_is serve' -l target-itl-ms -x -d 'split prefill so that running streams get a token at least this often, or at least every two decode-only step times'
 complete -c runnel -n '__runnel_command_is serve' -l memory -x -d 'memory limit in MiB for everything'
 complete -c runnel -n '__runnel_command_is serve' -l key-tokens-per-minute -x -d 'tokens that each API key may use per minute, prompts included'
+complete -c runnel -n '__runnel_command_is serve' -l watermark -F -r -d 'mark all answers by the keys in FILE, {"keys": [..], ..}, but for those at temperature 0, with mirostat or with adaptive-p'
 complete -c runnel -n '__runnel_command_is serve' -l share-prefixes -d 'share cached prompts among all API keys. This gives away, by response times, whether another key has sent a prompt with the same beginning, 64 tokens at a time'
 complete -c runnel -n '__runnel_command_is serve' -l kv-type -a 'f16 f32 q8 bf16' -x -d 'how keys and values are kept'
 complete -c runnel -n '__runnel_command_is serve' -l cpu -a 'ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' -x -d 'kernel set'

@@ -353,6 +353,7 @@ _runnel() {
       '--target-itl-ms=[split prefill so that running streams get a token at least this often, or at least every two decode-only step times]:MS: ' \
       '--memory=[memory limit in MiB for everything]:MIB: ' \
       '--key-tokens-per-minute=[tokens that each API key may use per minute, prompts included]:N: ' \
+      '--watermark=[mark all answers by the keys in FILE, {"keys"\: \[..\], ..}, but for those at temperature 0, with mirostat or with adaptive-p]:FILE:_files' \
       '--share-prefixes[share cached prompts among all API keys. This gives away, by response times, whether another key has sent a prompt with the same beginning, 64 tokens at a time]' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
       '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \

@@ -53,6 +53,10 @@ static const option model_rows[] = {
          "another name for the first model, or for the one that requests call MODEL, without a second copy; it may "
          "contain slashes and colons; repeatable"},
 };
+static bool take_watermark(void *target, const char *value, char *why) {
+    return watermark_form_read(&((server *)target)->watermark, value, why);
+}
+
 static const option engine_rows[] = {
     {0, "streams", "N", OPTION_INT, offsetof(server, n_streams), 1, 4096,
      .help = "streams that run at once; memory for their keys and values is reserved at start (default 16)"},
@@ -83,6 +87,10 @@ static const option engine_rows[] = {
     {0, "key-tokens-per-minute", "N", OPTION_INT, offsetof(server, key_tokens_per_minute), 0, KEY_RATE_MAX,
      .help = "tokens that each API key may use per minute, prompts included; more are refused with 429 (default 0: "
              "no limit)"},
+    {0, "watermark", "FILE", OPTION_EACH, .each = take_watermark,
+     .help =
+         "mark all answers by the keys in FILE, {\"keys\": [..], ..}, but for those at temperature 0, with mirostat or "
+         "with adaptive-p; requests then cannot bring keys of their own"},
     {0, "share-prefixes", NULL, OPTION_FLAG, offsetof(server, shares_prefixes),
      .help =
          "share cached prompts among all API keys. This gives away, by response times, whether another key has sent "

@@ -8,6 +8,7 @@
 #include "app/chat_options.h"
 #include "app/generation.h"
 #include "app/machine.h"
+#include "app/watermark_form.h"
 #include "serve/http/http_server.h"
 #include "serve/status/metrics.h"
 #include <runnel/runnel.h>
@@ -38,6 +39,7 @@ typedef struct server {
     machine machine;               // engine options
     chat_options chat;             // template and output format
     int32_t key_tokens_per_minute; // 0: no limit
+    watermark_form watermark;      // of all answers that are drawn; not given: none but a request's own
     int32_t n_streams, n_queue, memory_mib;
     uint64_t reserved_bytes; // bytes: the program itself, its connections and what it holds for later requests
     int32_t n_queue_tokens, queue_wait_s, target_itl_ms;

@@ -2,7 +2,7 @@
 """Samplers over HTTP, as llama-server, vLLM, OpenAI's extras and Ollama name them: the text is that of `runnel run` with the same settings."""
 import json
 
-from api import chat_model, good, serving
+from api import chat_model, good, post, serving
 from serving import MODEL, ROOT, Folder, check, equal, main, runnel, test
 
 KEYS = ROOT / 'docs/examples/watermark.json'
@@ -56,6 +56,18 @@ def samplers_do_over_http_what_they_do_at_the_command_line():
             for path in (NATIVE, TEXT, LLAMA, OLLAMA):
                 equal(text_of(s, path, body).rstrip('\n'), want.rstrip('\n'), f'{path} {body}')
     check(len(texts) > len(ROWS) * 2 // 3, texts)
+
+
+@test
+def a_servers_watermark_is_on_every_answer_that_is_drawn():
+    bodies = [({'temperature': 1}, ['--temp', '1', '--watermark', str(KEYS)]), ({'temperature': 0}, ['--temp', '0']),
+              ({'temperature': 1, 'mirostat': 2}, ['--temp', '1', '--mirostat', '2']), ({'temperature': 1, 'adaptive_target': 0.3}, ['--temp', '1', '--adaptive-target', '0.3'])]
+    with Folder() as folder, serving(chat_model(folder), '--watermark', KEYS) as s:
+        for body, args in bodies:
+            want = runnel('run', '-m', MODEL, PROMPT, '-n', str(N), '--seed', '3', *args).ok().text
+            for path in (NATIVE, TEXT, LLAMA, OLLAMA):
+                equal(text_of(s, path, body).rstrip('\n'), want.rstrip('\n'), f'{path} {body}')
+        post(s, NATIVE, prompt=PROMPT, watermark={'keys': [1]}).refuses(400, 'unsupported_parameter', 'this server marks its answers with keys of its own')
 
 
 @test

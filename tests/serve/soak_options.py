@@ -6,7 +6,7 @@ FITTING = 'what the plan takes'
 VALUES = {
     '--threads': (1, 1, 2, 3), '--ctx': (256, 256, 320, 512), '--streams': (1, 2, 4, 4, 16), '--queue': (8, 24, 24, None),
     '--queue-tokens': (None, 1024), '--queue-seconds': (None, 0, 2), '--workers': (None, 2, 3, 8), '--work-memory': (None, 256), '--target-itl-ms': (None, 0, 1),
-    '--memory': (None, FITTING), '--key-tokens-per-minute': (None, None, 100000), '--share-prefixes': (None, True),
+    '--memory': (None, FITTING), '--key-tokens-per-minute': (None, None, 100000), '--share-prefixes': (None, True), '--watermark': (None,),
     '--kv-type': (None, None, 'f32', 'q8', 'bf16'), '--cpu': (None, 'avx2'), '--load': (None, 'read'), '--no-repack': (None, True),
     '--verbose': (None, True), '--no-page': (None, True), '--drain-seconds': (120,), '--tls-cert': (None, None, None, 'cert.pem'),
     '--api-key-file': (None, 'keys', 'keys'), '--trusted-proxy': (None, None, '127.0.0.1', '::1/128'),

@@ -166,7 +166,8 @@ static void fill_chat(message_request *q) {
 static bool make_request(message_request *q, rn_request *req, rn_sampling *sampling, rn_chat *chat) {
     api_error *const e = &q->r.error;
     rn_request_init(req);
-    if (!api_generation_apply(&q->g, req, sampling, 0, e) || !chat_form_apply(&q->chat, req, chat, q->r.server, e))
+    if (!api_generation_apply(&q->g, q->r.server, req, sampling, 0, e) ||
+        !chat_form_apply(&q->chat, req, chat, q->r.server, e))
         return false;
     chat->parse_special = q->g.g.parse_special;
     req->model = q->r.model;

@@ -7,6 +7,7 @@
 #include "serve/api/api_budget.h"
 #include "serve/api/form_members.h"
 #include "serve/jobs/session_store.h"
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -268,10 +269,22 @@ bool api_generation_check(const api_generation *g, const struct server *s, size_
     return check_names(g, e);
 }
 
-bool api_generation_apply(const api_generation *g, rn_request *req, rn_sampling *sampling, int32_t choice,
-                          api_error *e) {
+// The server's watermark goes onto what is drawn, where it can be.
+static bool mark(const struct server *s, rn_sampling *sampling, api_error *e) {
+    if (!s->watermark.is_given) return true;
+    if (sampling->watermark)
+        return api_fail(e, API_UNSUPPORTED_PARAMETER, "watermark",
+                        "watermark: this server marks its answers with keys of its own");
+    if (sampling->temp >= FLT_MIN && sampling->mirostat == 0 && sampling->adaptive_target < 0)
+        sampling->watermark = &s->watermark.w;
+    return true;
+}
+
+bool api_generation_apply(const api_generation *g, const struct server *s, rn_request *req, rn_sampling *sampling,
+                          int32_t choice, api_error *e) {
     rn_error err = {0};
     if (!generation_apply(&g->g, req, sampling, &err)) return api_fail_begin(e, err.code, &err, "prompt");
+    if (!mark(s, sampling, e)) return false;
     if (g->max_completion_tokens != -2) req->max_tokens = g->max_completion_tokens;
     req->seed += (uint64_t)choice;
     req->max_tokens_per_second = g->max_tokens_per_second;

@@ -53,8 +53,8 @@ extern const api_refusals api_foreign_members;
 // Call after reading: checks combinations of members, and whether the server can ever run n_answers at once or let them wait.
 bool api_generation_check(const api_generation *g, const struct server *s, size_t n_answers, api_error *e);
 // All of the request but its prompt; sampling is the caller's. part: which of the job's, whose seed is `seed` + choice.
-bool api_generation_apply(const api_generation *g, rn_request *req, rn_sampling *sampling, int32_t choice,
-                          api_error *e);
+bool api_generation_apply(const api_generation *g, const struct server *s, rn_request *req, rn_sampling *sampling,
+                          int32_t choice, api_error *e);
 // Tokenizes the prompts where the request wants their ids or the last of them. After api_request_find_model().
 bool api_generation_prompts(const api_generation *g, api_request *r, prompt_form *prompts);
 // Must a worker begin it (http_defer())? A session may wait for the engine's step; many answers, rules about tokens, and a grammar

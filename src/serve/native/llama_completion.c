@@ -279,7 +279,7 @@ static job *begin(llama_request *l) {
                         .is_shortened = l->hole.made.n_left_out > 0,
                         .n_probs = l->n_probs};
     rn_request_init(&req);
-    if (!api_generation_apply(g, &req, &a->sampling, 0, &l->q.r.error) || !note_prompt(l, a)) {
+    if (!api_generation_apply(g, l->q.r.server, &req, &a->sampling, 0, &l->q.r.error) || !note_prompt(l, a)) {
         free_answer(a);
         return NULL;
     }

@@ -189,7 +189,7 @@ static bool begin_parts(native_request *q, job *j) {
         rn_part part;
         rn_chat chat;
         rn_request_init(&req);
-        if (!api_generation_apply(&q->g, &req, &sampling, (int32_t)i, e)) return false;
+        if (!api_generation_apply(&q->g, q->r.server, &req, &sampling, (int32_t)i, e)) return false;
         req.reply = q->chat.reply.ids;
         req.n_reply = q->chat.reply.n;
         if (q->parts) {

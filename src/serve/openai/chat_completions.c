@@ -304,7 +304,7 @@ static bool begin_parts(chat_request *c, job *j) {
         rn_sampling sampling;
         rn_chat chat;
         rn_request_init(&req);
-        if (!api_generation_apply(&c->g, &req, &sampling, (int32_t)i, &c->r.error)) return false;
+        if (!api_generation_apply(&c->g, c->r.server, &req, &sampling, (int32_t)i, &c->r.error)) return false;
         if (!chat_form_apply(&c->chat, &req, &chat, j->server, &c->r.error)) return false;
         chat.parse_special = c->g.g.parse_special;
         req.logprobs = c->body.logprobs ? c->body.top_logprobs : -1;

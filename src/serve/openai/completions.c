@@ -250,7 +250,8 @@ static bool begin_parts(completion_request *c, job *j) {
         rn_sampling sampling;
         rn_part part;
         rn_request_init(&req);
-        if (!api_generation_apply(&c->g, &req, &sampling, (int32_t)(i % (size_t)c->g.n), &c->r.error)) return false;
+        if (!api_generation_apply(&c->g, c->r.server, &req, &sampling, (int32_t)(i % (size_t)c->g.n), &c->r.error))
+            return false;
         if (c->g.g.echo && c->g.g.logprobs > req.prompt_logprobs) req.prompt_logprobs = c->g.g.logprobs;
         prompt_form_apply(&c->prompts, i / (size_t)c->g.n, c->g.g.parse_special, &req, &part);
         if (j->session) req.session = session_of(j->session);

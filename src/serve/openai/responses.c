@@ -416,7 +416,7 @@ static void fill_echo(response_request *q) {
 // The library's request; sampling and chat are the caller's.
 static bool make_request(response_request *q, rn_request *req, rn_sampling *sampling, rn_chat *chat) {
     rn_request_init(req);
-    if (!api_generation_apply(&q->g, req, sampling, 0, &q->r.error)) return false;
+    if (!api_generation_apply(&q->g, q->r.server, req, sampling, 0, &q->r.error)) return false;
     if (!chat_form_apply(&q->chat, req, chat, q->r.server, &q->r.error)) return false;
     chat->parse_special = q->g.g.parse_special;
     req->model = q->r.model;
