@@ -43,6 +43,8 @@ TABLE = [
     Client('llm', 'llm', 'llm', 'frameworks', 'python/llm_client.py',
            {**HAS, **OPENAI, 'cancel': KEEPS, 'embeddings': Not('only those of OpenAI itself'), 'timeout': Not('it sets none')},
            'In `extra-openai-models.yaml` of its folder (`llm logs path` shows it); then `llm keys set runnel`, and `llm -m runnel "..."`.'),
+    Client('instructor', 'instructor', 'instructor', 'frameworks', 'python/instructor_client.py', {**HAS, **OPENAI, 'embeddings': NONE},
+           'Tested with `Mode.JSON_SCHEMA` and `Mode.TOOLS`, which forces a call.'),
     # Programs with tests of their own: agents_test.py.
     Client('codex', 'Codex CLI', '@openai/codex', 'js', 'agents/codex.toml', {},
            'In `~/.codex/config.toml`, with the key in `RUNNEL_KEY`. Tested: answers, a command that the model calls for and its result, an '
@@ -64,8 +66,9 @@ def driver(client):
         return ['node', HERE / 'js/driver.mjs', HERE / client.source], {'RUNNEL_TEST_NODE': str(folder)}, folder / 'node_modules' / client.package
     if client.language == 'go':
         return [CLIENTS / 'go-driver'], {}, CLIENTS / 'go-driver'
-    python = CLIENTS / client.language / 'bin/python'
-    return [python, HERE / 'python/driver.py', (HERE / client.source).stem], {}, python
+    folder = CLIENTS / client.language
+    installed = list(folder.glob(f'lib/python*/site-packages/{client.package.replace("-", "_")}-*.dist-info'))
+    return [folder / 'bin/python', HERE / 'python/driver.py', (HERE / client.source).stem], {}, (installed or [folder / client.package])[0]
 
 
 def version(client):
