@@ -9,7 +9,7 @@ import {withDefaults} from './settings_model.js';
 const NAME = 'runnel-columns', MOST = 4, LEAST = 2;
 
 // The settings that each column has of its own.
-const column = ({model, preset, values, seed, max_tokens, stop}) => ({model, preset, values, seed, max_tokens, stop});
+const column = ({model, preset, values, seed, max_tokens, stop, lora}) => ({model, preset, values, seed, max_tokens, stop, lora});
 
 function readColumns() {
   try {
@@ -20,7 +20,7 @@ function readColumns() {
 }
 
 export function summary(s) {
-  const parts = [s.model, s.preset, ...Object.entries(s.values).map(([name, v]) => `${name} ${v}`), s.seed && `seed ${s.seed}`];
+  const parts = [s.model, s.preset, ...Object.entries({...s.values, ...s.lora}).map(([name, v]) => `${name} ${v}`), s.seed && `seed ${s.seed}`];
   return parts.filter(Boolean).join(', ') || 'defaults';
 }
 

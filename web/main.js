@@ -30,9 +30,9 @@ onKeyNeeded(() => dialog('This server requires an API key', close => {
 async function connect() {
   for (;;) {
     try {
-      const [list, found] = await Promise.all([getJson('v1/models'), getJson('props')]);
+      const [list, found, adapters] = await Promise.all([getJson('v1/models'), getJson('props'), getJson('lora-adapters')]);
       models = list.data;
-      props = found;
+      props = {...found, adapters};
       return;
     } catch (e) {
       await new Promise(resolve => {

@@ -38,7 +38,12 @@ export class SettingsForm {
 
   draw() {
     const {settings: s, props} = this;
-    const model = h('select', {name: 'model', onchange: () => this.change({model: model.value})},
+    const chooseModel = () => {
+      this.change({model: model.value, lora: {}});
+      this.draw();
+      this.el.querySelector('[name=model]').focus();
+    };
+    const model = h('select', {name: 'model', onchange: chooseModel},
       this.models.map(m => h('option', {value: m.id}, m.id)));
     model.value = this.models.some(m => m.id === s.model) ? s.model : this.models[0]?.id;
     const choose = () => {
@@ -51,7 +56,7 @@ export class SettingsForm {
     preset.value = s.preset;
     fill(this.el,
       this.models.length > 1 || this.isColumn ? labelled('Model', model) : labelled('Model', model, this.modelWords()),
-      this.isColumn ? null : this.area('system', 'System prompt', 4),
+      this.adapters(), this.isColumn ? null : this.area('system', 'System prompt', 4),
       labelled('Preset', preset, props.presets.find(p => p.name === s.preset)?.help),
       h('fieldset', h('legend', 'Sampling'), props.sampling.filter(f => f.name in NAMES).map(f => this.sampling(f)),
         h('details', h('summary', 'More samplers'), props.sampling.filter(f => !(f.name in NAMES)).map(f => this.sampling(f)))),
@@ -65,6 +70,20 @@ export class SettingsForm {
     if (!m?.n_ctx) return '';
     const words = `${m.architecture}, ${(m.n_params / 1e6).toFixed(0)} M parameters, context ${m.n_ctx}`;
     return m.can_chat ? words : `${words}; no chat template: it goes on with the text`;
+  }
+
+  // LoRA adapters, which belong to the first model. What was not changed is as the server has it.
+  adapters() {
+    const {settings: s, props: {adapters = []}} = this;
+    if (!adapters.length || (s.model && s.model !== this.models[0]?.id)) return null;
+    const boxes = adapters.map(a => h('input', {type: 'number', name: `lora-${a.name}`, min: '-1000', max: '1000', step: 'any', required: true,
+      value: String(s.lora[a.name] ?? a.scale)}));
+    const take = box => {
+      if (boxes.every(b => b.validity.valid)) this.change({lora: Object.fromEntries(adapters.map((a, i) => [a.name, Number(boxes[i].value)]))});
+      else box.reportValidity();
+    };
+    boxes.forEach(b => b.addEventListener('change', () => take(b)));
+    return h('fieldset', h('legend', 'Adapters'), adapters.map((a, i) => labelled(a.name, boxes[i], `scale; 0: not used (rank ${a.rank})`)));
   }
 
   sampling(f) {

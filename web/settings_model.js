@@ -1,6 +1,6 @@
 // A conversation's settings and their conversion to a request.
 
-export const DEFAULTS = {model: '', system: '', preset: '', values: {}, seed: '', stop: [], max_tokens: '', truncate: 'old', tools: '', variables: '', schema: '',
+export const DEFAULTS = {model: '', system: '', preset: '', values: {}, seed: '', stop: [], max_tokens: '', truncate: 'old', tools: '', variables: '', schema: '', lora: {},
   alternatives: 5};
 
 // Completes settings, also those from a file or an older version of the page: values of a wrong type are ignored.
@@ -8,6 +8,7 @@ export function withDefaults(s) {
   const out = {...DEFAULTS};
   for (const name of Object.keys(DEFAULTS)) if (typeof s?.[name] === typeof DEFAULTS[name] && s[name] !== null) out[name] = s[name];
   out.values = Object.fromEntries(Object.entries(out.values).filter(([, v]) => Number.isFinite(v)));
+  out.lora = Object.fromEntries(Object.entries(out.lora).filter(([, v]) => Number.isFinite(v) && Math.abs(v) <= 1000));
   out.stop = Array.isArray(out.stop) ? out.stop.filter(v => typeof v === 'string') : [];
   return out;
 }
@@ -33,6 +34,8 @@ export const readSchema = text => parseJson(text, 'Schema', 'an object, true or 
 export function requestOf(settings) {
   const body = {...settings.values};
   if (settings.model) body.model = settings.model;
+  // A list names all adapters that are used: an empty one, none.
+  if (Object.keys(settings.lora).length) body.lora = Object.entries(settings.lora).filter(([, scale]) => scale).map(([name, scale]) => ({name, scale}));
   if (settings.preset) body.preset = settings.preset;
   if (settings.seed !== '') body.seed = Number(settings.seed);
   if (settings.stop.length) body.stop = settings.stop;

@@ -70,6 +70,33 @@ test(async function a_schema_is_checked_as_one_types_and_the_answer_has_its_form
   });
 });
 
+test(async function adapters_have_scales_and_are_named_once_one_was_changed() {
+  await using({settings: {values: {}}}, async page => {
+    const bodies = await pace(page, 0), tone = box(page, 'lora-tone');
+    await settings(page);
+    assert.equal(await tone.inputValue(), '0');
+    await talk(page, 'N');
+    assert.equal('lora' in bodies[0], false);
+    await tone.fill('2000');
+    await tone.blur();
+    assert.equal(await tone.evaluate(el => el.validity.rangeOverflow), true);
+    await tone.fill('0.5');
+    await tone.blur();
+    await talk(page, 'N', 2);
+    assert.deepEqual(bodies[1].lora, [{name: 'tone', scale: 0.5}]);
+    await tone.fill('0');
+    await tone.blur();
+    await talk(page, 'N', 3);
+    assert.deepEqual(bodies[2].lora, []);
+    await page.locator('#settings select[name=model]').selectOption('stories');
+    assert.equal(await tone.count(), 0);
+    await page.locator('#settings select[name=model]').selectOption('m');
+    assert.equal(await tone.inputValue(), '0');
+    await talk(page, 'N', 4);
+    assert.equal('lora' in bodies[3], false);
+  });
+});
+
 test(async function a_value_outside_its_range_is_marked_and_not_sent() {
   await using({}, async page => {
     const bodies = await pace(page, 0);

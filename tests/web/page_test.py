@@ -14,6 +14,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / 'serve'))
 from api import ECHO, chat_model, serving        # noqa: E402
+import lora_file                            # noqa: E402
 import script_model                         # noqa: E402
 from serving import KEY, PROGRAM, Folder    # noqa: E402
 
@@ -58,7 +59,8 @@ def main():
     with Folder() as folder:
         script = folder / 'script.gguf'
         script.write_bytes(script_model.make(SCRIPTS, ECHO))
-        with serving(script, '-m', f'stories={chat_model(folder)}', '--output-format', 'hermes', '--access-log', 'none') as two, \
+        tone = lora_file.write(folder / 'tone.gguf', script, size=1e-6)       # changes no answer
+        with serving(script, '-m', f'stories={chat_model(folder)}', '--lora', f'{tone}=0', '--output-format', 'hermes', '--access-log', 'none') as two, \
                 serving(pathlib.Path(PROGRAM).parent.parent.parent / 'models/stories.gguf', '--api-key', KEY, '--access-log', 'none') as locked:
             given = {'playwright': str(found[0]), 'chromium': found[1], 'two': two.port, 'locked': locked.port, 'key': KEY,
                      'pictures': os.environ.get('RUNNEL_PICTURES', '')}
