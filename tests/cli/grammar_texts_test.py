@@ -76,12 +76,18 @@ def by_jsonschema(schema, value):
     from jsonschema.validators import validator_for
     judge = validator_for(schema, default=Draft202012Validator)
     try:
-        error = next(judge(schema, format_checker=judge.FORMAT_CHECKER).iter_errors(value), None)
+        errors = judge(schema, format_checker=judge.FORMAT_CHECKER).iter_errors(value)
+        error = next((e for e in errors if not is_pythons_own(e)), None)
     except Exception:       # references to other documents, expressions that Python's re does not read
         return None
-    # Python's $ also matches before the last line's end, and its dates have no year 0.
-    is_pythons = error and (('\n' in str(error.instance) and error.validator in ('pattern', 'not', 'oneOf')) or (error.validator == 'format' and str(error.instance).startswith('0000-')))
-    return None if error is None or is_pythons else f'{error.message} at {list(error.schema_path)}'
+    return error and f'{error.message} at {list(error.schema_path)}'
+
+
+def is_pythons_own(error):
+    """Python's $ also matches before the last line's end, its dates have no year 0, and 3.33 / 0.01 is no whole number."""
+    text = str(error.instance)
+    return (error.validator in ('pattern', 'not', 'oneOf') and '\n' in text or error.validator == 'format' and text.startswith('0000-') or
+            error.validator == 'multipleOf' and isinstance(error.validator_value, float))
 
 
 def ref_hides(schema):
@@ -143,8 +149,8 @@ def texts_under_real_schemas_are_valid():
     with open(path) as lines:
         schemas = [json.loads(x)['schema'] for x in lines][::1 if FULL else 60]
     known = ('uniqueItems: is only', 'back references', 'there is no #/definitions', 'too much work', 'Properties: is only', 'cannot be negated')
-    # RFC 3986 allows an empty path behind a scheme.
-    check_texts(schemas, known, 1.5, differ=('must match format "uri"',))
+    # RFC 3986 allows an empty path behind a scheme; ajv divides doubles.
+    check_texts(schemas, known, 1.5, differ=('must match format "uri"', 'must be multiple of 0.'))
 
 
 if __name__ == '__main__':
