@@ -1,16 +1,18 @@
 // bench/synth_model.c - writes a GGUF model of any shape and type with random weights, for measuring: its text is noise.
 //
 //   synth_model OUT.gguf [--shape NAME] [--type TYPE] [--layers N] [--embd N] [--heads N] [--heads-kv N] [--head-dim N] [--ff N]
-//               [--experts N] [--experts-used N] [--vocab N] [--ctx N] [--own-head] [--seed N]
+//               [--experts N] [--experts-used N] [--vocab N | --vocab-of FILE] [--ctx N] [--own-head] [--seed N]
 //
 // --shape is one of the table below (default 1b = Llama-3.2-1B); what follows it changes single numbers. With --experts each layer has so many
 // of --ff in place of its feed-forward part, and a row goes to --experts-used of them (2). --type is what `runnel quantize` takes (Q4_K_M mixes types as there), or one of the types that are only read: Q2_K, Q3_K, IQ4_XS, MXFP4. The same options
 // give the same bytes. Weights are random blocks with scales that make a matrix's outputs about as large as its inputs; norms are
-// ones. The vocabulary is a byte-level BPE of letter strings, with as many merges as tokens, which llama.cpp loads too.
+// ones. The vocabulary is a byte-level BPE of letter strings, with as many merges as tokens, which llama.cpp loads too;
+// with --vocab-of it is that of another model, or of a file that has nothing else.
 #include "base/hash.h"
 #include "convert/mixes.h"
 #include "convert/vocab_meta.h"
 #include "formats/gguf/gguf_write.h"
+#include "formats/package.h"
 #include "tensor/half.h"
 #include "tests/support/any_blocks.h"
 #include <math.h>
@@ -37,7 +39,8 @@ static const struct shape shapes[] = {
 };
 
 struct synth {
-    const char *path;
+    const char *path, *vocab_path;
+    package *vocab_of; // whose vocabulary is taken; NULL: none
     struct shape shape;
     const struct mix *mix; // NULL: `type` throughout
     enum tensor_type type;
@@ -269,6 +272,8 @@ static void fill_words(struct words *w, int32_t n_vocab) {
 }
 
 static rn_status put_vocab(struct synth *s) {
+    const log_sink quiet = {NULL, NULL, LOG_DEBUG};
+    if (s->vocab_of) return vocab_put(s->w, package_vocab(s->vocab_of), &quiet, &s->err);
     const int32_t n = s->shape.n_vocab;
     struct words w = {.tokens = calloc((size_t)n, sizeof *w.tokens),
                       .merges = calloc((size_t)n, sizeof *w.merges),
@@ -290,7 +295,6 @@ static rn_status put_vocab(struct synth *s) {
                                 .unk = -1,
                                 .pad = -1,
                                 .add_bos = true};
-        const log_sink quiet = {NULL, NULL, LOG_DEBUG};
         st = vocab_put(s->w, &v, &quiet, &s->err);
     } else {
         fail(&s->err, st, "out of memory for %d tokens", n);
@@ -329,7 +333,9 @@ static void put_hparams(struct synth *s) {
 }
 
 static rn_status write_model(struct synth *s) {
-    rn_status st = gguf_writer_create(s->path, 32, &s->w, &s->err);
+    rn_status st = s->vocab_path ? package_open(s->vocab_path, NULL, &s->vocab_of, &s->err) : RN_OK;
+    if (s->vocab_of) s->shape.n_vocab = package_vocab(s->vocab_of)->n_tokens;
+    if (st == RN_OK) st = gguf_writer_create(s->path, 32, &s->w, &s->err);
     if (st != RN_OK) return st;
     put_hparams(s);
     st = put_vocab(s);
@@ -363,8 +369,8 @@ static const struct {
 static int usage(void) {
     fputs(
         "usage: synth_model OUT.gguf [--shape 1b|3b|8b|135m|mid|tiny] [--type TYPE] [--layers N] [--embd N] [--heads N]\n"
-        "                   [--heads-kv N] [--head-dim N] [--ff N] [--experts N] [--experts-used N] [--vocab N] [--ctx N]\n"
-        "                   [--own-head] [--seed N]\n",
+        "                   [--heads-kv N] [--head-dim N] [--ff N] [--experts N] [--experts-used N] [--vocab N | --vocab-of FILE]\n"
+        "                   [--ctx N] [--own-head] [--seed N]\n",
         stderr);
     return 2;
 }
@@ -378,6 +384,7 @@ static bool read_int(const char *text, int32_t min, int32_t max, int32_t *out) {
 }
 
 static bool take_option(struct synth *s, const char *name, const char *value) {
+    if (strcmp(name, "--vocab-of") == 0) return s->vocab_path = value, true;
     if (strcmp(name, "--seed") == 0) return read_int(value, 0, INT32_MAX, &s->seed);
     for (size_t i = 0; i < COUNT(shapes); i++)
         if (strcmp(name, "--shape") == 0 && strcmp(value, shapes[i].name) == 0) {

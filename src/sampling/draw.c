@@ -160,6 +160,8 @@ static bool draw_and_test(sampler *s, const float *logits, uint32_t position, co
     const double u = uniform(s, position, PHILOX_SAMPLE);
     *purpose = PHILOX_SAMPLE;
     if (edit_row(s, logits, NULL, n_edits_of_draw(s), &e, NULL)) return false;
+    // The largest is in every list, and weights are rounded relative to it.
+    if (!token_mask_has(mask, first_equal(s, &e))) return false;
     if (!s->is_headed) {
         take_list(s, &e);
         if (!list_is_allowed(&s->list, mask)) return false;
@@ -167,7 +169,6 @@ static bool draw_and_test(sampler *s, const float *logits, uint32_t position, co
         *token = draw_from_list(s, u);
         return true;
     }
-    if (!token_mask_has(mask, first_equal(s, &e))) return false; // weights are rounded relative to the largest
     int32_t drawn = 0;
     if (draw_from(s, &e, u, &drawn, NULL)) return false;
     *purpose = PHILOX_REDRAW;
