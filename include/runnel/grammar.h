@@ -47,7 +47,9 @@ typedef struct rn_grammar_source {
     const char *const *choices; // [n_choices] at most 10,000
     const size_t *choice_bytes; // [n_choices] their lengths; NULL: terminated strings
     size_t n_choices;
-    bool single_call; // of RN_GRAMMAR_CALLS: one call, and no more
+    // Of RN_GRAMMAR_CALLS: one call, and no more. Text before, between and after calls, or no call:
+    // then schemas are those of the tools with `strict`, and the others take any object.
+    bool single_call, optional_calls;
     rn_json_space json_space;
     // Called while RN_GRAMMAR_CFG is compiled, for what has no effect: a rule that is not reached,
     // a capture. A terminated line, `LINE:COLUMN: WHAT`. NULL: nobody is told.

@@ -53,7 +53,7 @@ static void add_part(bytes *to, const char *data, size_t n) {
 }
 
 static void join_source(const rn_grammar_source *s, bytes *to) {
-    const int32_t numbers[] = {(int32_t)s->kind, (int32_t)s->json_space, s->single_call};
+    const int32_t numbers[] = {(int32_t)s->kind, (int32_t)s->json_space, s->single_call, s->optional_calls};
     bytes_add(to, numbers, sizeof numbers);
     add_part(to, s->text, s->n_text);
     for (size_t i = 0; i < s->n_choices; i++)

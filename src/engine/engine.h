@@ -76,8 +76,8 @@ void model_grammars_close(rn_model *m);
 struct rn_grammar {
     const rn_model *model;
     grammar *g;
-    bool has_calls;
-    mutex lock; // while another one is compiled
+    bool has_calls, is_optional; // of calls, which an answer may do without
+    mutex lock;                  // while another one is compiled
     // Compiled for conversations whose format writes answers in another way; the first one is read without the lock.
     struct answer_grammar *_Atomic others;
 };
@@ -302,6 +302,7 @@ struct rn_stream {
     int32_t n_thought;        // tokens that were not the grammar's
     bool grammar_is_over;     // before anything is generated
     bool grammar_frames;      // it has the tags of a frame, one of which may be an end token
+    bool grammar_is_moot;     // it is about calls, which the answer's format does not have
     struct stream_scores scores;
     struct stream_ending end;
     struct { // as of the end of its last step, for other threads

@@ -148,6 +148,7 @@ static rn_status compile(const rn_model *model, const rn_grammar_source *source,
                                                     .format = format,
                                                     .form = form,
                                                     .is_single = source->single_call,
+                                                    .is_optional = source->optional_calls,
                                                     .note = source->note,
                                                     .note_user = source->note_user},
                            &model->grammars->vocab, g, err);
@@ -175,6 +176,7 @@ rn_status rn_grammar_compile(const rn_model *model, const rn_grammar_source *sou
     if (st == RN_OK) {
         made->model = model;
         made->has_calls = own.kind == RN_GRAMMAR_CALLS;
+        made->is_optional = made->has_calls && own.optional_calls;
         st = compile(model, &own, choices, &made->g, err);
         if (st != RN_OK) mutex_destroy(&made->lock);
     }

@@ -75,6 +75,8 @@ static rn_status give_prompt(rn_stream *s, const char *text, size_t n, rn_error 
 rn_status stream_grammar_in_chat(rn_stream *s, const rn_grammar *of, const output_format *format, const char *source,
                                  const char *prompt, size_t n, rn_error *err) {
     grammar *g;
+    s->grammar_is_moot = of->is_optional && !output_format_has_calls(format);
+    if (s->grammar_is_moot) return RN_OK;
     rn_status st = thinking_init(&s->thinking, format, s->model_slot->m, source, prompt, n, err);
     if (st == RN_OK) st = grammar_of_answer(of, format, source, &g, err);
     if (st == RN_OK) st = begin_grammar(s, g, err);
@@ -85,7 +87,7 @@ rn_status stream_grammar_in_chat(rn_stream *s, const rn_grammar *of, const outpu
 
 rn_status stream_grammar_create(rn_stream *s, const rn_request *r, rn_error *err) {
     bool is_whole;
-    if (!r->grammar) return RN_OK;
+    if (!r->grammar || s->grammar_is_moot) return RN_OK;
     if (r->grammar->model != s->model_slot->m) return fail(err, RN_E_ARG, "grammar: belongs to another model");
     if (r->accept_revisions) return fail(err, RN_E_ARG, "accept_revisions: excludes a grammar");
     rn_status st = s->grammar.g ? RN_OK : begin_grammar(s, r->grammar->g, err);

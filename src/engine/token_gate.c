@@ -25,8 +25,9 @@ static rn_status next_mask(void *user, const uint64_t **out, uint32_t *n_tried, 
 
 rn_status stream_gate_create(rn_stream *s, const rn_request *r, rn_error *err) {
     const int32_t n_vocab = package_vocab(s->model_slot->m->pkg)->n_tokens, n_logits = s->model_slot->lm->n_vocab;
-    if (r->n_banned_strings == 0 && s->text.n_heal == s->text.n_heal_given && !r->grammar) return RN_OK;
-    s->play.gate = (struct token_gate){next_mask, stream_may_force(r) ? stream_forced_tokens : NULL, s};
+    if (r->n_banned_strings == 0 && s->text.n_heal == s->text.n_heal_given && !s->grammar.g) return RN_OK;
+    s->play.gate =
+        (struct token_gate){next_mask, s->grammar.g && stream_may_force(r) ? stream_forced_tokens : NULL, s};
     s->play.n_gate_words = token_mask_words(n_vocab > n_logits ? n_vocab : n_logits);
     s->play.gate_mask = mem_alloc(2 * s->play.n_gate_words * sizeof *s->play.gate_mask); // the second one: scratch
     return s->play.gate_mask ? RN_OK : fail(err, RN_E_NOMEM, "stream: out of memory for a token mask");

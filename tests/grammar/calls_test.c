@@ -87,6 +87,8 @@ static bool open_vocabulary(struct vocabulary *t, bool has_controls) {
         for (int k = 0; k < FORMAT_TAGS; k++) add_tags(t, f->framing[k], has_controls);
         for (int k = 0; k < FORMAT_FORMS && f->forms[k].body; k++) {
             const struct call_form *const form = &f->forms[k];
+            const char *const begins = form->open ? form->open : form->head;
+            if (begins && tag_fixed(begins) > 6) add_token(t, begins, tag_fixed(begins), false);
             const char *const tags[] = {form->open,          form->head,          form->end,
                                         form->tails[0],      form->tails[1],      form->close,
                                         form->quote,         form->params[0].tag, form->params[1].tag,
@@ -173,6 +175,7 @@ enum { MAX_TOOLS = 3 };
 struct tools {
     struct text_buf list, schemas[MAX_TOOLS];
     const char *names[MAX_TOOLS];
+    bool is_strict[MAX_TOOLS];
     int n;
 };
 static const char *const tool_names[] = {"get_weather", "add", "f", "my-tool_2", "functions", "Tool.x"};
@@ -190,7 +193,8 @@ static void any_tools(struct random *g, struct tools *t) {
                  t->names[i]);
         put(&t->list, head);
         text_buf_add(&t->list, t->schemas[i].s, t->schemas[i].n);
-        put(&t->list, "}}");
+        t->is_strict[i] = roll(g, 2);
+        put(&t->list, t->is_strict[i] ? ", \"strict\": true}}" : "}}");
     }
     put(&t->list, "]");
 }
@@ -203,12 +207,17 @@ static void free_tools(struct tools *t) {
 // ---- drawing ----
 
 // One that may follow: one of the tags or what closes something more often than others, so that texts end.
-static int32_t draw(struct random *g, const struct vocabulary *t, const uint64_t *mask) {
-    static const char closers[] = "\"}])0\n,";
+static int32_t draw(struct random *g, const struct vocabulary *t, const struct output_format *f,
+                    const uint64_t *mask) {
+    static const char closers[] = "\"}])0\n,`";
     int32_t some[MAX_TOKENS], n = 0;
     for (int32_t i = t->n - t->n_tags; i < t->n; i++)
+        if (mask[i / 64] >> i % 64 & 1 && output_format_reads(f, t->texts[i], strlen(t->texts[i]))) some[n++] = i;
+    if (n && roll(g, 2)) return some[roll(g, n)];
+    n = 0;
+    for (int32_t i = t->n - t->n_tags; i < t->n; i++)
         if (mask[i / 64] >> i % 64 & 1) some[n++] = i;
-    if (n && roll(g, 3)) return some[roll(g, n)];
+    if (n && roll(g, 4) == 0) return some[roll(g, n)];
     n = 0;
     for (const char *c = closers; *c; c++)
         if (mask[(uint8_t)*c / 64] >> (uint8_t)*c % 64 & 1) some[n++] = (uint8_t)*c;
@@ -220,7 +229,8 @@ static int32_t draw(struct random *g, const struct vocabulary *t, const uint64_t
 }
 
 // A random text of the grammar, up to most tokens. True: it is whole.
-static bool draw_text(struct random *g, const struct vocabulary *t, grammar *gr, int most, struct text_buf *to) {
+static bool draw_text(struct random *g, const struct vocabulary *t, const struct output_format *f, grammar *gr,
+                      int most, struct text_buf *to) {
     struct grammar_cursor c;
     rn_error err = {0};
     bool is_whole = false, is_over = false, is_allowed = true;
@@ -229,8 +239,10 @@ static bool draw_text(struct random *g, const struct vocabulary *t, grammar *gr,
         uint64_t mask[N_MASK];
         memset(mask, 0xff, sizeof mask);
         if (!CHECK_OK(grammar_mask(&c, mask, N_MASK, &is_whole, &err), &err)) break;
-        if (is_whole && roll(g, 4) == 0) break;
-        const int32_t token = draw(g, t, mask);
+        if (is_whole && roll(g, 12) == 0) break;
+        int32_t token = draw(g, t, f, mask);
+        for (const char *b = "{["; i == 0 && *b && f->forms[0].at_start && roll(g, 2); b++) // as calls begin there
+            if (mask[(uint8_t)*b / 64] >> (uint8_t)*b % 64 & 1) token = (uint8_t)*b;
         if (!CHECK(token >= 0)) break; // a dead end
         if (!CHECK_OK(grammar_take(&c, token, &is_allowed, &err), &err) || !CHECK(is_allowed)) break;
         text_buf_add(to, t->texts[token], token < 256 ? 1 : strlen(t->texts[token]));
@@ -261,73 +273,106 @@ static bool satisfies(const struct vocabulary *t, const struct text_buf *schema,
 
 static bool has_calls(const struct output_format *f) { return f->forms[0].body != BODY_NONE; }
 
+// A call whose tag stands in what was said was not found.
+static bool has_tag(const struct output_format *f, const struct text_buf *said) {
+    for (int i = 0; i < FORMAT_FORMS && f->forms[i].body; i++) {
+        const struct call_form *const form = &f->forms[i];
+        const char *const begins = form->open && !form->at_start ? form->open : form->head;
+        if (begins && begins[0] != '%' && said->n && memmem(said->s, said->n, begins, tag_fixed(begins))) return true;
+    }
+    return false;
+}
+
+struct mode {
+    bool is_single, is_optional;
+};
+
+// Counts the calls.
 static bool check_calls(const struct vocabulary *t, const struct tools *tools, const struct output_format *f,
-                        const struct text_buf *text, bool is_single) {
+                        const struct text_buf *text, struct mode mode, int *n_calls) {
+    static const struct text_buf any = {.s = (char *)(uintptr_t) "{\"type\": \"object\"}", .n = 18};
     static struct parsed p;
-    bool ok = true;
     memset(&p, 0, sizeof p);
-    parsed_run(&p, f, "", text->s, text->n, NULL, 0);
+    parsed_run(&p, f, "", text->n ? text->s : "", text->n, NULL, 0);
     check_note("%s: %.*s -> %s", f->name, (int)text->n, text->s, p.story.s);
-    ok &= CHECK_INT(p.content.n, 0) & CHECK(p.n_calls >= 1) & CHECK(!is_single || p.n_calls == 1);
+    bool ok = CHECK(!mode.is_single || p.n_calls <= 1);
+    ok &= mode.is_optional ? CHECK(!has_tag(f, &p.content) && !has_tag(f, &p.reasoning))
+                           : CHECK_INT(p.content.n, 0) & CHECK(p.n_calls >= 1);
     for (int i = 0; i < p.n_calls && ok; i++) {
         int k = 0;
         while (k < tools->n && strcmp(p.name[i], tools->names[k]) != 0) k++;
         ok = CHECK(k < tools->n) && CHECK(!p.broken[i]);
-        check_note("%s: %.*s -> %s, schema %.*s", f->name, (int)text->n, text->s, p.story.s,
-                   k < tools->n ? (int)tools->schemas[k].n : 0, k < tools->n ? tools->schemas[k].s : "");
-        ok = ok && CHECK(satisfies(t, &tools->schemas[k], &p.calls[i]));
+        if (!ok) break;
+        const struct text_buf *const schema = mode.is_optional && !tools->is_strict[k] ? &any : &tools->schemas[k];
+        check_note("%s: %.*s -> %s, schema %.*s", f->name, (int)text->n, text->s, p.story.s, (int)schema->n,
+                   schema->s);
+        ok = CHECK(satisfies(t, schema, &p.calls[i]));
     }
+    *n_calls += p.n_calls;
     parsed_free(&p);
     return ok;
 }
 
-TEST(random_calls_are_parsed_back_in_every_format) {
+// Random answers of one format's form. Returns how many were whole; -1: one was wrong.
+static int check_answers(const struct vocabulary *t, const struct output_format *f, uint32_t form, uint64_t seed,
+                         bool is_optional, int *n_calls) {
+    struct random g = {seed, 0};
+    struct tools tools;
+    rn_error err = {0};
+    grammar *gr = NULL;
+    int n_whole = 0;
+    any_tools(&g, &tools);
+    const struct mode mode = {roll(&g, 2), is_optional};
+    const struct grammar_source source = {.kind = GRAMMAR_CALLS,
+                                          .text = {tools.list.s, tools.list.n},
+                                          .format = f,
+                                          .form = form,
+                                          .is_single = mode.is_single,
+                                          .is_optional = mode.is_optional};
+    check_note("%s, form %u: %.*s", f->name, form, (int)tools.list.n, tools.list.s);
+    const rn_status st = grammar_compile(&source, &t->v, &gr, &err);
+    // What a format cannot write: a name, or a value that it does not tell from another one.
+    const bool is_refused = st != RN_OK && (strstr(err.text, "can write") || strstr(err.text, "cannot write"));
+    if (!is_refused && !CHECK_OK(st, &err)) n_whole = -1;
+    for (int k = 0; k < 3 && gr && n_whole >= 0; k++) {
+        struct text_buf text = {0};
+        if (draw_text(&g, t, f, gr, 1500, &text)) {
+            n_whole++;
+            if (!check_calls(t, &tools, f, &text, mode, n_calls)) n_whole = -1;
+        }
+        text_buf_free(&text);
+    }
+    grammar_unref(gr);
+    free_tools(&tools);
+    return n_whole;
+}
+
+static void check_formats(bool is_optional) {
     static struct vocabulary t;
-    const int n_rounds = getenv("RUNNEL_TEST_FULL") ? 400 : 12;
+    const int n_rounds = getenv("RUNNEL_TEST_FULL") ? 400 : 8;
     for (int controls = 0; controls < 2; controls++) {
         if (!open_vocabulary(&t, controls)) return;
         for (size_t i = 0; i < n_output_formats; i++) {
             const struct output_format *const f = &output_formats[i];
-            int n_whole = 0;
+            int n_whole = 0, n_calls = 0;
             if (!has_calls(f)) continue;
             for (int round = 0; round < n_rounds; round++)
                 for (uint32_t form = 0; form < FORMAT_FORMS && f->forms[form].body; form++) {
-                    struct random g = {(uint64_t)round * 1000 + i * 10 + form, 0};
-                    struct tools tools;
-                    rn_error err = {0};
-                    grammar *gr = NULL;
                     if (f->forms[form].writes.never) continue;
-                    any_tools(&g, &tools);
-                    const bool is_single = roll(&g, 2);
-                    const struct grammar_source source = {.kind = GRAMMAR_CALLS,
-                                                          .text = {tools.list.s, tools.list.n},
-                                                          .format = f,
-                                                          .form = form,
-                                                          .is_single = is_single};
-                    check_note("%s, form %u: %.*s", f->name, form, (int)tools.list.n, tools.list.s);
-                    const rn_status st = grammar_compile(&source, &t.v, &gr, &err);
-                    if (st == RN_E_UNSUPPORTED || strstr(err.text, "can write")) {
-                        free_tools(&tools);
-                        continue; // a name, or a value that the format does not tell from another one
-                    }
-                    if (!CHECK_OK(st, &err)) return;
-                    for (int k = 0; k < 3; k++) {
-                        struct text_buf text = {0};
-                        if (draw_text(&g, &t, gr, 1500, &text)) {
-                            n_whole++;
-                            if (!check_calls(&t, &tools, f, &text, is_single)) return;
-                        }
-                        text_buf_free(&text);
-                    }
-                    grammar_unref(gr);
-                    free_tools(&tools);
+                    const int n =
+                        check_answers(&t, f, form, (uint64_t)round * 1000 + i * 10 + form, is_optional, &n_calls);
+                    if (n < 0) return;
+                    n_whole += n;
                 }
-            check_note("%s", f->name);
-            CHECK(n_whole > n_rounds / 2);
+            check_note("%s: %d whole, %d calls", f->name, n_whole, n_calls);
+            CHECK(n_whole > n_rounds / 4 && n_calls > 0);
         }
         grammar_vocab_free(&t.v);
     }
 }
+
+TEST(random_calls_are_parsed_back_in_every_format) { check_formats(false); }
+TEST(text_and_calls_are_told_apart_in_every_format) { check_formats(true); }
 
 // Is the text, byte by byte and in tags, one of the grammar's?
 static bool accepts(const struct vocabulary *t, grammar *g, const char *text) {

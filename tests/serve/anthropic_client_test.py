@@ -137,7 +137,7 @@ def the_client_raises_what_each_refusal_means():
     with Folder() as folder, serving(chat_model(folder), '--api-key', KEY) as s:
         c = client(s, KEY)
         rows = [
-            (anthropic.BadRequestError, 400, 'invalid_request_error', 'tool_choice', lambda: c.messages.create(**FEW, tools=[LOOK], tool_choice={'type': 'any'})),
+            (anthropic.BadRequestError, 400, 'invalid_request_error', 'tool_choice', lambda: c.messages.create(**FEW, tools=[LOOK], tool_choice={'type': 'tool', 'name': 'x'})),
             (anthropic.BadRequestError, 400, 'invalid_request_error', 'image', lambda: c.messages.create(**{**FEW, 'messages': [
                 {'role': 'user', 'content': [{'type': 'image', 'source': {'type': 'url', 'url': 'x'}}]}]})),
             (anthropic.NotFoundError, 404, 'not_found_error', 'model', lambda: c.messages.create(**{**FEW, 'model': 'x'})),

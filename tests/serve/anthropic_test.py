@@ -211,7 +211,7 @@ REFUSALS = [
     ({'output_format': {'type': 'json_schema'}}, 400, 'output_format: schema: is missing'), ({'mcp_servers': [{}]}, 400, 'mcp_servers: '), ({'container': 'c'}, 400, 'container: '),
     ({'service_tier': 'flex'}, 400, 'service_tier: '), ({'tools': [{'type': 'web_search_20250305', 'name': 'w'}]}, 400, "tools[0]: type: tools of type 'web_search_20250305'"),
     ({'tools': [{'name': 'a'}]}, 400, 'tools[0]: input_schema: is missing'), ({'tools': [{'input_schema': {}}]}, 400, 'tools[0]: name: is missing'),
-    ({'tools': [5]}, 400, 'tools[0]: must be an object'), ({'tools': [{**LOOK, 'strict': True}]}, 400, 'tools[0]: strict: guided output'),
+    ({'tools': [5]}, 400, 'tools[0]: must be an object'), ({'tools': [{**LOOK, 'strict': 5}]}, 400, 'tools[0]: '),
     ({'system': 5}, 400, 'system: '), ({'system': [{'type': 'image'}]}, 400, 'system: content[0].type: '),
     ({'messages': [5]}, 400, 'messages[0]: role: is missing'), ({'messages': [{'role': 'x', 'content': 'a'}]}, 400, "messages[0]: role: 'x'"),
     ({'messages': [{'role': 'user'}]}, 400, 'messages[0]: content: is missing'), ({'messages': [{'role': 'user', 'content': 5}]}, 400, 'messages[0]: content: '),

@@ -103,6 +103,44 @@ def other_dialects_have_it_too():
             check_all(calls_of(answer['choices'][0]['message']), 'native', one=True)
 
 
+STRICT = [{'type': 'function', 'function': {**t['function'], 'strict': True}} for t in TOOLS]
+WANTS = [('look', {'at': 'the sky'}), ('stop', {'why': 'because', 'now': 1, 'x': []})]     # what the model would say
+
+
+@test
+def strict_tools_hold_where_the_model_calls_one_by_itself():
+    said = ['Wait ', *(piece for name, a in WANTS for piece in ('<tool_call>', json.dumps({'name': name, 'arguments': a}), '</tool_call>'))]
+    with Folder() as folder:
+        path = folder / 'script.gguf'
+        path.write_bytes(script_model.make({'T': said, 'N': ['No', '.']}, PLAIN, 2048))
+        with serving(path) as s:
+            ask = {'messages': [{'role': 'user', 'content': 'T'}], 'temperature': 0, 'max_tokens': 300}
+            free = good(s, CHAT, **ask, tools=TOOLS)['choices'][0]['message']
+            equal((free['content'], calls_of(free)), ('Wait', WANTS))
+            for more in ({'tools': STRICT}, {'tools': STRICT, 'tool_choice': 'auto'}):
+                choice = good(s, CHAT, **ask, **more)['choices'][0]
+                told, _ = joined(stream(s, CHAT, **ask, **more))
+                equal(choice['message']['content'], 'Wait')
+                calls = [[(c['function']['name'], c['function']['arguments']) for c in m['tool_calls']] for m in (choice['message'], told)]
+                equal(calls[0], calls[1])
+                if choice['finish_reason'] == 'length':                 # off its script, it calls on and on
+                    calls[0].pop()
+                check_all([(name, json.loads(a)) for name, a in calls[0]], more)
+            one = good(s, CHAT, **ask, tools=STRICT, parallel_tool_calls=False)['choices'][0]['message']
+            check_all(calls_of(one), 'one', one=True)
+            mixed = calls_of(good(s, CHAT, **ask, tools=[TOOLS[0], *STRICT[1:]])['choices'][0]['message'])     # the first is not strict
+            equal(mixed[0], WANTS[0])
+            few = {'type': 'allowed_tools', 'allowed_tools': {'mode': 'auto', 'tools': [{'type': 'function', 'function': {'name': 'look'}}]}}
+            allowed = good(s, CHAT, **ask, tools=TOOLS, tool_choice=few)['choices'][0]['message']
+            equal(calls_of(allowed), WANTS[:1])                         # then it would call the other
+            equal(good(s, CHAT, **{**ask, 'messages': [{'role': 'user', 'content': 'N'}]}, tools=STRICT)['choices'][0]['message']['content'], 'No.')
+            flat = good(s, '/v1/responses', input='T', temperature=0, parallel_tool_calls=False, tools=[{**t, 'strict': True} for t in FLAT], max_output_tokens=300)
+            check_all([(o['name'], json.loads(o['arguments'])) for o in flat['output'] if o['type'] == 'function_call'], 'responses')
+            own = good(s, '/v1/messages', model='m', **ask, tool_choice={'type': 'auto', 'disable_parallel_tool_use': True}, tools=[{**t, 'strict': True} for t in OWN])
+            check_all([(b['name'], b['input']) for b in own['content'] if b['type'] == 'tool_use'], 'messages')
+            equal(own['content'][0]['text'], 'Wait')
+
+
 @test
 def reasoning_comes_before_the_calls():
     template = "{# <think> #}{{ messages[-1].content }}"
@@ -139,7 +177,10 @@ def what_cannot_be_called_is_refused_by_name():
             error = error_of(post(s, CHAT, messages=STORY, max_tokens=4, **body).json)
             equal((error['code'], error['param']), (code, param), (body, error))
             check(part in error['message'], error)
+        error = error_of(post(s, CHAT, messages=STORY, tools=[{'type': 'function', 'function': {**deep[0]['function'], 'strict': True}}]).json)
+        equal((error['code'], error['param']), ('unsupported_parameter', 'tools'), error)
     with Folder() as folder, serving(scripted(folder), '--output-format', 'none') as s:
+        good(s, CHAT, messages=STORY, tools=STRICT, max_tokens=4)           # it cannot call any
         error = error_of(post(s, CHAT, messages=STORY, tools=TOOLS, tool_choice='required').json)
         equal((error['code'], error['param']), ('unsupported_parameter', 'tool_choice'), error)
         check('output format none has no calls' in error['message'], error)

@@ -163,7 +163,7 @@ ANTHROPIC = {
                        [{'role': 'user', 'content': [{'type': 'tool_use', 'id': 'a', 'name': 'b', 'input': {}}]}])),
     'system': Field(('', 'Tell.', EMOJI, BLOCKS, []), (5, {}, True, [5], [{'type': 'image'}], [{'type': 'text'}])),
     'tools': Field(([], [{'name': 'look', 'description': 'd', 'input_schema': {'type': 'object'}}], [{'type': 'custom', 'name': 'look', 'input_schema': {}}]),
-                   (5, 'x', {}, [5], [{}], [{'name': 'a'}], [{'type': 'web_search_20250305', 'name': 'a'}], [{'name': 'a', 'input_schema': {}, 'strict': True}])),
+                   (5, 'x', {}, [5], [{}], [{'name': 'a'}], [{'type': 'web_search_20250305', 'name': 'a'}], [{'name': 'a', 'input_schema': {}, 'strict': 5}])),
     'tool_choice': Field(({'type': 'auto'}, {'type': 'none'}, {'type': 'auto', 'disable_parallel_tool_use': True}),
                          (5, 'auto', [], {}, {'type': 'any'}, {'type': 'tool', 'name': 'look'}, {'type': 'auto', 'disable_parallel_tool_use': 5})),
     'thinking': Field(({'type': 'disabled'}, {'type': 'enabled', 'budget_tokens': 1024}, {'type': 'adaptive', 'display': 'omitted'}),

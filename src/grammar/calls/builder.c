@@ -18,7 +18,7 @@ sym_id build_text(struct builder *b, const char *text) {
 
 // ---- tags ----
 
-static expr_id regex(struct builder *b, const char *pattern) {
+expr_id build_regex(struct builder *b, const char *pattern) {
     expr_id x = EXPR_NEVER;
     (void)regex_expr(b->e, pattern, strlen(pattern), REGEX_WHOLE, CODING_UTF8, &x, NULL); // the status sticks
     return x;
@@ -28,8 +28,8 @@ static expr_id hole(struct builder *b, char c, const char *name, const char *res
     switch (c) {
     case 's': return expr_optional(b->e, expr_byte(b->e, '\n'));
     case 'n': return name ? expr_text(b->e, name, strlen(name)) : (expr_id)EXPR_NEVER;
-    case 'i': return regex(b, "[0-9A-Za-z]{9}");
-    case 'd': return regex(b, "0|[1-9][0-9]{0,2}");
+    case 'i': return build_regex(b, "[0-9A-Za-z]{9}");
+    case 'd': return build_regex(b, "0|[1-9][0-9]{0,2}");
     case 'w': return rest ? build_tag(b, rest, name, NULL) : (expr_id)EXPR_EMPTY;
     default: return EXPR_NEVER;
     }
@@ -42,7 +42,7 @@ expr_id build_tag(struct builder *b, const char *tag, const char *name, const ch
     return expr_cat(b->e, token_text_expr(b->e, b->tokens, tag, n), build_tag(b, tag + n, name, rest));
 }
 
-static expr_id build_text_without(struct builder *b, const struct text *texts, size_t n) {
+expr_id build_text_without(struct builder *b, const struct text *texts, size_t n) {
     expr_id all[FREE_TEXT_MAX_STRINGS];
     for (size_t i = 0; i < n; i++) all[i] = expr_text(b->e, texts[i].s, texts[i].n);
     return free_text_without(b->e, EXPR_NEVER, all, n, EXPR_NO_MAX);
@@ -52,15 +52,9 @@ static expr_id build_text_without(struct builder *b, const struct text *texts, s
 
 // Reasoning has neither its closing tag nor a call's.
 static expr_id reasoning(struct builder *b) {
-    const struct output_format *const f = b->format;
-    struct text tags[1 + FORMAT_FORMS];
-    size_t n = 0;
-    tags[n++] = (struct text){f->reasoning[0].close, strlen(f->reasoning[0].close)};
-    for (int i = 0; i < FORMAT_FORMS && f->forms[i].body; i++) {
-        const char *const begins = f->forms[i].open ? f->forms[i].open : f->forms[i].head;
-        if (begins && begins[0] != '%') tags[n++] = (struct text){begins, tag_fixed(begins)};
-    }
-    return build_text_without(b, tags, n);
+    const char *const close = b->format->reasoning[0].close;
+    struct text tags[TAGS_IN_TEXT] = {{close, strlen(close)}};
+    return build_text_without(b, tags, add_call_tags(b->format, tags, 1));
 }
 
 sym_id build_framed(struct builder *b, sym_id behind) {

@@ -28,4 +28,14 @@ expr_id build_tag(struct builder *b, const char *tag, const char *name, const ch
 sym_id build_framed(struct builder *b, sym_id behind);
 sym_id build_content(struct builder *b, sym_id said);
 
+// text.c: text in which the parser finds no tag; such text with calls in it.
+sym_id build_free_text(struct builder *b);
+sym_id build_text_and_calls(struct builder *b, const struct call_form *form, sym_id calls);
+// Any text that has none of these.
+enum { TAGS_IN_TEXT = 64 };
+expr_id build_text_without(struct builder *b, const struct text *texts, size_t n);
+// The tags that calls begin with, as they are read; returns how many there are in all.
+size_t add_call_tags(const struct output_format *f, struct text *to, size_t n);
+expr_id build_regex(struct builder *b, const char *pattern);
+
 #endif

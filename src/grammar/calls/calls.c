@@ -10,6 +10,7 @@ enum { MAX_TOOLS = 128, MAX_TOOL_NAME = 200 };
 struct tool {
     char name[MAX_TOOL_NAME + 1];
     uint32_t number; // in the list
+    bool is_strict;
     sym_id arguments;
 };
 
@@ -58,7 +59,9 @@ static rn_status add_tool(struct calls *c, const struct json_node *item, uint32_
     struct tool *const t = &c->tools[c->n++];
     memcpy(t->name, name->text, name->n_text);
     t->name[name->n_text] = 0;
+    const struct json_node *const strict = json_member(f, "strict");
     t->number = number;
+    t->is_strict = strict && strict->kind == JSON_TRUE;
     return RN_OK;
 }
 
@@ -185,7 +188,9 @@ static rn_status compile_arguments(struct calls *c) {
     describe_arguments(c, &form);
     for (uint32_t i = 0; i < c->n; i++) {
         struct tool *const t = &c->tools[i];
-        const struct json_node *const schema = json_member(tool_node(c, t->number), "parameters");
+        static const struct json_node any = {.kind = JSON_TRUE, .n_nodes = 1};
+        const bool is_free = c->b.source->is_optional && !t->is_strict;
+        const struct json_node *const schema = is_free ? &any : json_member(tool_node(c, t->number), "parameters");
         uint32_t rule;
         const rn_status st = schema_compile_arguments(c->b.r, schema, &form, &rule, &why);
         if (st != RN_OK) return fail(c->err, st, "tools[%u].parameters: %s", t->number, why.text);
@@ -308,17 +313,21 @@ static sym_id write_calls(struct calls *c) {
     }
 }
 
-// An answer that is nothing but calls.
+// An answer of calls; with text, if they are optional.
 static sym_id write_answer(struct calls *c) {
     const struct output_format *const f = c->b.format;
     struct rules *const r = c->b.r;
+    const bool is_optional = c->b.source->is_optional, is_framed = output_format_frames(f);
     sym_id calls = write_calls(c);
+    if (is_optional && (!is_framed || f->frame.says_calls)) calls = build_text_and_calls(&c->b, c->form, calls);
     if (f->frame.says_calls) calls = build_content(&c->b, calls);
     if (f->frame.calls)
         calls = sym_seq(r,
                         (sym_id[]){sym_repeat(r, build_text(&c->b, f->frame.calls), 0, 1), calls,
                                    build_text(&c->b, f->frame.calls_end)},
                         3);
+    if (is_optional && is_framed && !f->frame.says_calls)
+        calls = sym_alt(r, (sym_id[]){build_content(&c->b, build_free_text(&c->b)), calls}, 2);
     return build_framed(&c->b, calls);
 }
 

@@ -226,21 +226,18 @@ bool anthropic_each_system(void *input, size_t i, const char *key, const json_it
     return true;
 }
 
-static bool check_tool(anthropic_input *in, const json_item *value, char *why) {
+static bool check_tool(anthropic_input *in, const json_item *value, bool *is_strict, char *why) {
     json_span type = {"custom", 6};
-    bool is_strict = false;
     const json_item *const named = json_item_member(value, "type"), *const strict = json_item_member(value, "strict");
     if (!json_item_is_object(value)) {
         snprintf(why, JSON_WHY / 2, "must be an object");
         return false;
     }
     if (named && !json_item_text(named, &type, why)) return false;
-    if (strict && !json_item_bool(strict, &is_strict, why)) return false;
-    in->is_unsupported = strcmp(type.data, "custom") != 0 || is_strict;
-    if (is_strict)
-        snprintf(why, JSON_WHY / 2, "strict: guided output is not supported yet");
-    else
-        snprintf(why, JSON_WHY / 2, "type: tools of type '%.40s' are not supported: only custom ones are", type.data);
+    if (strict && !json_item_bool(strict, is_strict, why)) return false;
+    in->has_strict_tools |= *is_strict;
+    in->is_unsupported = strcmp(type.data, "custom") != 0;
+    snprintf(why, JSON_WHY / 2, "type: tools of type '%.40s' are not supported: only custom ones are", type.data);
     return !in->is_unsupported;
 }
 
@@ -248,8 +245,9 @@ bool anthropic_each_tool(void *input, size_t i, const char *key, const json_item
     anthropic_input *const in = input;
     json_span name, said = {0};
     bytes schema = {0};
+    bool is_strict = false;
     (void)i, (void)key;
-    if (!check_tool(in, value, why) || !api_read_text(value, "name", &name, why)) return false;
+    if (!check_tool(in, value, &is_strict, why) || !api_read_text(value, "name", &name, why)) return false;
     const json_item *const parameters = json_item_member(value, "input_schema"), *const description =
                                                                                      json_item_member(value,
                                                                                                       "description");
@@ -268,6 +266,7 @@ bool anthropic_each_tool(void *input, size_t i, const char *key, const json_item
     if (said.data) json_member_text(&w, "description", said.data, said.n);
     json_put_key(&w, "parameters");
     json_put_raw(&w, schema.n ? schema.data : "{}");
+    if (is_strict) json_member_bool(&w, "strict", true);
     json_put_end(&w, '}');
     json_put_end(&w, '}');
     bytes_free(&schema);

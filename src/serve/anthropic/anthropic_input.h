@@ -13,7 +13,8 @@ typedef struct anthropic_input {
     bool has_system, has_messages;
     bool ends_with_answer;  // the last message is the assistant's: the beginning of the answer
     bool has_cache_control; // somewhere: usage then tells cached tokens apart
-    bool is_unsupported;    // what a reason is about is known, but not honoured
+    bool has_strict_tools;
+    bool is_unsupported; // what a reason is about is known, but not honoured
 } anthropic_input;
 void anthropic_input_free(anthropic_input *in);
 

@@ -160,6 +160,7 @@ static void fill_chat(message_request *q) {
     if (q->in.messages.n) bytes_add_format(to, "%s%s", to->n ? "," : "", q->in.messages.data);
     q->chat.has_messages = q->in.has_messages;
     q->chat.continue_final = q->in.ends_with_answer;
+    q->chat.choice.has_strict = q->in.has_strict_tools;
     if (q->in.tools.n) q->chat.tools = app_text("[%s]", q->in.tools.data);
 }
 

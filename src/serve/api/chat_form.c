@@ -42,11 +42,13 @@ static bool each_tools(void *target, size_t i, const char *key, const json_item 
         snprintf(why, JSON_WHY / 2, "must be an array");
         return false;
     }
-    for (size_t k = 0; k < json_item_count(value); k++)
-        if (!json_item_is_object(json_item_at(value, k))) {
-            snprintf(why, JSON_WHY / 2, "[%zu]: must be an object", k);
-            return false;
-        }
+    for (size_t k = 0; k < json_item_count(value); k++) {
+        char tool_why[JSON_WHY / 2] = "must be an object";
+        const json_item *const tool = json_item_at(value, k);
+        if (json_item_is_object(tool) && tool_choice_note(&c->choice, tool, tool_why)) continue;
+        snprintf(why, JSON_WHY / 2, "[%zu]: %.200s", k, tool_why);
+        return false;
+    }
     json_item_add(value, &json);
     free(c->tools);
     c->tools = app_copy_text(json.n ? json.data : "[]");
@@ -192,18 +194,18 @@ bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct 
 }
 
 bool chat_form_force(const chat_form *c, api_request *r, job *j) {
+    const char *const name = tool_choice_member(&c->choice);
     kept_grammar *calls = NULL;
     if (!c->has_messages || !tool_choice_compile(&c->choice, c->tools, c->one_call, r, &calls))
         return !c->has_messages;
     if (!calls) return true;
     if (j->grammar) {
         grammar_cache_give_back(api_grammars(r->server->api), calls);
-        return api_fail(&r->error, API_INVALID_VALUE, "tool_choice",
-                        "tool_choice: excludes %s: an answer has one form", j->form);
+        return api_fail(&r->error, API_INVALID_VALUE, name, "%s: excludes %s: an answer has one form", name, j->form);
     }
     j->grammar = calls;
-    j->form = "tool_choice";
-    j->has_forced_calls = true;
+    j->form = name;
+    j->has_calls = true;
     return true;
 }
 

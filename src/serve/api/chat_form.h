@@ -30,7 +30,7 @@ extern const member chat_form_rows[CHAT_FORM_ROWS];
 #define CHAT_FORM_GROUP(c) {chat_form_rows, CHAT_FORM_ROWS, (c)}
 // For dialects with other members of their own: copies the rows of these names (terminated by NULL). Returns how many.
 size_t chat_form_pick_rows(const char *const *names, member *to);
-// Where the choice of tools asks for calls: their grammar becomes the job's. Once, when the request was admitted.
+// Where the choice of tools asks for calls, or one is strict: their grammar becomes the job's. Once, when the request was admitted.
 bool chat_form_force(const chat_form *c, api_request *r, job *j);
 void chat_form_set_variable(chat_form *c, const char *name, const json_item *value);
 // What templates know by several names: whether the model is to think before it answers.

@@ -54,7 +54,7 @@ static bool read_allowed(tool_choice *c, const json_item *value, char *why) {
 
 bool tool_choice_read(tool_choice *c, const json_item *value, char *why) {
     static const char *const modes[] = {[TOOLS_AUTO] = "auto", [TOOLS_NONE] = "none", [TOOLS_REQUIRED] = "required"};
-    *c = (tool_choice){0};
+    *c = (tool_choice){.has_strict = c->has_strict};
     if (json_item_is_text(value))
         return json_item_word(value, modes, 3, &c->mode, why) ||
                say(why, "", "must be none, auto, required or a function");
@@ -72,7 +72,7 @@ bool tool_choice_read_type(tool_choice *c, const json_item *value, char *why) {
         [TOOLS_AUTO] = "auto", [TOOLS_NONE] = "none", [TOOLS_REQUIRED] = "any", "tool"};
     const json_item *const type = json_item_member(value, "type");
     char type_why[JSON_WHY / 2] = "";
-    *c = (tool_choice){0};
+    *c = (tool_choice){.has_strict = c->has_strict};
     if (!type) return say(why, "type", "is missing");
     if (!json_item_word(type, types, 4, &c->mode, type_why)) return say(why, "type", type_why);
     if (c->mode <= (int32_t)TOOLS_REQUIRED) return true;
@@ -80,11 +80,27 @@ bool tool_choice_read_type(tool_choice *c, const json_item *value, char *why) {
     return add_name(c, json_item_member(value, "name"), "name", why);
 }
 
+bool tool_choice_note(tool_choice *c, const json_item *tool, char *why) {
+    const json_item *const inner = json_item_member(tool, "function"), *const strict = json_item_member(
+                                                                           inner ? inner : tool, "strict");
+    char strict_why[JSON_WHY / 2] = "";
+    bool is_strict = false;
+    if (strict && !json_item_bool(strict, &is_strict, strict_why))
+        return say(why, inner ? "function.strict" : "strict", strict_why);
+    c->has_strict |= is_strict;
+    return true;
+}
+
+const char *tool_choice_member(const tool_choice *c) {
+    return c->mode == (int32_t)TOOLS_REQUIRED || c->n_names ? "tool_choice" : "tools";
+}
+
 bool tool_choice_compile(const tool_choice *c, const char *tools, bool is_single, api_request *r,
                          kept_grammar **kept) {
     rn_grammar_source source;
     *kept = NULL;
-    if (c->mode != (int32_t)TOOLS_REQUIRED) return true;
+    const bool is_required = c->mode == (int32_t)TOOLS_REQUIRED;
+    if (c->mode == (int32_t)TOOLS_NONE || (!is_required && !c->has_strict && c->n_names == 0)) return true;
     if (!tools || strcmp(tools, "[]") == 0)
         return api_fail(&r->error, API_INVALID_VALUE, "tool_choice", "tool_choice: there are no tools to be called");
     rn_grammar_source_init(&source);
@@ -94,5 +110,6 @@ bool tool_choice_compile(const tool_choice *c, const char *tools, bool is_single
     source.choices = c->names;
     source.n_choices = c->n_names;
     source.single_call = is_single;
-    return form_compile_source(&source, "tool_choice", r, kept);
+    source.optional_calls = !is_required;
+    return form_compile_source(&source, tool_choice_member(c), r, kept);
 }

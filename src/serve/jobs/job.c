@@ -96,7 +96,7 @@ bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, 
         sampling.stage_user = &j->parts[i].tokens;
         req->sampling = &sampling;
     }
-    if (j->grammar && !j->has_forced_calls && req->chat && req->chat->tools)
+    if (j->grammar && !j->has_calls && req->chat && req->chat->tools)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "tools",
                         "tools: exclude an answer of a given form, unless tool_choice is none: no call would fit it");
     req->grammar = kept_grammar_of(j->grammar);

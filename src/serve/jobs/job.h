@@ -78,7 +78,7 @@ struct job {
     uint64_t client, salt;     // as rn_request has them
     int64_t credit;            // tokens that may still be read (flow control); INT64_MAX: no limit
     bool one_call;             // parallel_tool_calls is false
-    bool has_forced_calls;     // the grammar is that of calls
+    bool has_calls;            // the grammar is that of calls
     bool includes_stop;        // the text ends with the stop string that ended it
     token_rules *rules;        // NULL: none
     kept_grammar *grammar;     // of the answers' form; NULL: any

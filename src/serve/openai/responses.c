@@ -183,6 +183,7 @@ static bool each_tool(void *target, size_t i, const char *key, const json_item *
     (void)i, (void)key;
     if (!read_text(value, "type", &type, why)) return false;
     if (strcmp(type.data, "function") != 0) return leave_out_tool(q, type.data, why);
+    if (!tool_choice_note(&q->chat.choice, value, why)) return false;
     json_item_add(value, &json);
     json_writer w = {&q->tools, q->tools.n > 0};
     json_put_begin(&w, '{');
