@@ -4,6 +4,7 @@
 #include "app/numbers.h"
 #include "app/say.h"
 #include "app/stream_json.h"
+#include "app/tool_choice.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@ typedef struct batch_line {
     char *messages, *tools, *variables; // JSON; freed with the line
     bool continue_final;
     int32_t truncate; // of rn_truncate
+    tool_choice choice;
+    bool is_parallel; // several calls
 } batch_line;
 
 static bool each_name(void *target, size_t i, const char *key, const json_item *value, char *why) {
@@ -37,6 +40,24 @@ static bool each_truncate(void *target, size_t i, const char *key, const json_it
     return json_item_word(value, words, 3, &((batch_line *)target)->truncate, why);
 }
 
+static bool each_choice(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return tool_choice_read(&((batch_line *)target)->choice, value, why);
+}
+
+// Looks only at what is strict; what a tool is the library reads.
+static bool each_tool(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    batch_line *const line = target;
+    bytes json = {0};
+    (void)i, (void)key;
+    for (size_t k = 0; json_item_is_array(value) && k < json_item_count(value); k++)
+        if (!tool_choice_note(&line->choice, json_item_at(value, k), why)) return false;
+    json_item_add(value, &json);
+    line->tools = app_copy_text(json.n ? json.data : "null");
+    bytes_free(&json);
+    return true;
+}
+
 static bool each_order(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
     return json_item_word(value, infill_orders, N_INFILL_ORDERS, &((batch_line *)target)->infill_order, why);
@@ -50,7 +71,9 @@ static const member line_rows[] = {
     {"infill_order", MEMBER_EACH, .each = each_order},
     {"ids", MEMBER_IDS, .offset = offsetof(batch_line, ids)},
     {"messages", MEMBER_JSON, .offset = offsetof(batch_line, messages)},
-    {"tools", MEMBER_JSON, .offset = offsetof(batch_line, tools)},
+    {"tools", MEMBER_EACH, .each = each_tool},
+    {"tool_choice", MEMBER_EACH, .each = each_choice},
+    {"parallel_tool_calls", MEMBER_BOOL, .offset = offsetof(batch_line, is_parallel)},
     {"variables", MEMBER_JSON, .offset = offsetof(batch_line, variables)},
     {"continue_final", MEMBER_BOOL, .offset = offsetof(batch_line, continue_final)},
     {"truncate", MEMBER_EACH, .each = each_truncate},
@@ -109,13 +132,14 @@ static bool check_line(const batch_line *line, char *why) {
     const bool has_prefix = line->prefix.data != NULL, has_suffix = line->suffix.data != NULL;
     const int n_prompts =
         (line->prompt.data != NULL) + line->has_ids + (line->messages != NULL) + (has_prefix || has_suffix);
-    const bool of_chat = line->tools || line->variables || line->continue_final || line->truncate;
+    const bool of_chat =
+        line->tools || line->choice.mode || line->variables || line->continue_final || line->truncate;
     const char *const wrong = n_prompts == 0             ? "prompt, ids, messages or prefix and suffix is missing"
                               : n_prompts > 1            ? "prompt, ids, messages and prefix exclude each other"
                               : has_prefix != has_suffix ? "prefix and suffix need each other"
                               : line->infill_order && !has_prefix ? "infill_order needs prefix and suffix"
                               : of_chat && !line->messages
-                                  ? "tools, variables, continue_final and truncate need messages"
+                                  ? "tools, tool_choice, variables, continue_final and truncate need messages"
                                   : NULL;
     if (wrong) snprintf(why, JSON_WHY, "%s", wrong);
     return !wrong;
@@ -125,25 +149,46 @@ static void set_chat(const batch_plan *plan, const batch_line *line, const gener
                      rn_chat *chat) {
     generation_chat(g, req, chat, line->messages, strlen(line->messages));
     chat_options_apply(&plan->chat, chat);
-    chat->tools = line->tools;
-    chat->n_tools = line->tools ? strlen(line->tools) : 0;
+    if (line->tools && line->choice.mode != TOOLS_NONE) {
+        chat->tools = line->tools;
+        chat->n_tools = strlen(line->tools);
+    }
     chat->variables = line->variables;
     chat->n_variables = line->variables ? strlen(line->variables) : 0;
     chat->continue_final = line->continue_final;
     chat->truncate = (rn_truncate)line->truncate;
 }
 
-// *kept: the grammar of the form that the line gives, or NULL.
-static bool get_grammar(const batch_plan *plan, const grammar_form *form, kept_grammar **kept, char *why) {
-    form_source from;
+static bool compile(const batch_plan *plan, const rn_grammar_source *source, const char *name, kept_grammar **kept,
+                    char *why) {
     rn_error err = {0};
+    const rn_status st = grammar_cache_get(plan->grammars, plan->model, 0, source, kept, &err);
+    if (st != RN_OK) snprintf(why, JSON_WHY, "%s: %.*s", name, JSON_WHY - 32, err.text);
+    return st == RN_OK;
+}
+
+// *kept: the grammar of the form or of the calls that the line gives, or NULL.
+static bool get_grammar(const batch_plan *plan, const grammar_form *form, const batch_line *line, kept_grammar **kept,
+                        char *why) {
+    const char *const name = tool_choice_member(&line->choice);
+    rn_grammar_source calls;
+    form_source from;
+    bool has_calls;
     *kept = NULL;
+    if (!tool_choice_source(&line->choice, line->tools, !line->is_parallel, &calls, &has_calls)) {
+        snprintf(why, JSON_WHY, "%s: there are no tools to be called", name);
+        return false;
+    }
+    if (has_calls && form->member) {
+        snprintf(why, JSON_WHY, "%s: excludes %s: an answer has one form", name, form->member);
+        return false;
+    }
+    if (has_calls) return compile(plan, &calls, name, kept, why);
     if (!form->member) return true;
     (void)form_source_make(form, &from); // without memory the command has ended
-    const rn_status st = grammar_cache_get(plan->grammars, plan->model, 0, &from.source, kept, &err);
+    const bool ok = compile(plan, &from.source, form->member, kept, why);
     form_source_free(&from);
-    if (st != RN_OK) snprintf(why, JSON_WHY, "%s: %.*s", form->member, JSON_WHY - 32, err.text);
-    return st == RN_OK;
+    return ok;
 }
 
 static bool make_infill(const batch_plan *plan, const batch_line *line, generation *g, rn_infill_prompt *p,
@@ -178,7 +223,7 @@ static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_lin
     req.stream_interval = 64; // answers are written whole: large chunks save wake-ups
     req.token_times = plan->has_token_times;
     kept_grammar *kept = NULL;
-    if (!get_grammar(plan, &g->form, &kept, why)) {
+    if (!get_grammar(plan, &g->form, line, &kept, why)) {
         rn_free(hole.ids);
         return false;
     }
@@ -194,7 +239,7 @@ static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_lin
 
 static bool begin(const batch_plan *plan, batch_job *job, const char *text, size_t n_text, char *why) {
     json_doc *doc;
-    batch_line line = {0};
+    batch_line line = {.is_parallel = true};
     if (!json_doc_parse(text, n_text, &doc, why)) return false;
     generation g;
     generation_copy(&g, &plan->defaults);

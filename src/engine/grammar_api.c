@@ -118,23 +118,20 @@ _Static_assert((int)RN_GRAMMAR_JSON_SCHEMA == GRAMMAR_SCHEMA && (int)RN_GRAMMAR_
                    (int)RN_JSON_COMPACT == JSON_SPACE_COMPACT && (int)RN_JSON_FREE == JSON_SPACE_FREE,
                "the same numbers");
 
-// The format in which the model's own template has calls. Where it has none, a conversation may name another one: it is refused there.
-static rn_status find_calls(const rn_model *model, const output_format **format, uint32_t *form, rn_error *err) {
+// The format in which the model's own template has calls. Where there is none, a conversation may bring another one.
+static void find_calls(const rn_model *model, const output_format **format, uint32_t *form) {
     const rn_template *const t = model->tmpl;
-    if (!t) return fail(err, RN_E_UNSUPPORTED, "tools: the model has no chat template");
-    *format = t->tools->are_known && output_format_has_calls(t->format) ? t->format : t->tools->format;
-    *form = output_format_form(*format, rn_template_source(t));
-    return RN_OK;
+    *format = !t                                                          ? output_format_named("hermes")
+              : t->tools->are_known && output_format_has_calls(t->format) ? t->format
+                                                                          : t->tools->format;
+    *form = t ? output_format_form(*format, rn_template_source(t)) : 0;
 }
 
 static rn_status compile(const rn_model *model, const rn_grammar_source *source, struct grammar_text *choices,
                          grammar **g, rn_error *err) {
     const output_format *format = NULL;
     uint32_t form = 0;
-    if (source->kind == RN_GRAMMAR_CALLS) {
-        const rn_status st = find_calls(model, &format, &form, err);
-        if (st != RN_OK) return st;
-    }
+    if (source->kind == RN_GRAMMAR_CALLS) find_calls(model, &format, &form);
     for (size_t i = 0; i < source->n_choices; i++) {
         if (!source->choices[i]) return fail(err, RN_E_ARG, "choices[%zu]: NULL", i);
         choices[i].s = source->choices[i];

@@ -60,6 +60,27 @@ def a_line_may_give_its_answer_a_form():
 
 
 @test
+def a_line_may_have_to_call_a_tool():
+    look = {'name': 'look', 'parameters': {'type': 'object', 'properties': {'at': {'enum': ['sky', 'sea']}}, 'required': ['at'], 'additionalProperties': False}}
+    tools = [{'type': 'function', 'function': f} for f in (look, {'name': 'f'})]
+    base = {'messages': [{'role': 'user', 'content': 'Once'}], 'tools': tools, 'temp': 2, 'seed': 4, 'n': 200}
+    named = {'type': 'function', 'function': {'name': 'look'}}
+    more = [{'tool_choice': 'required', 'parallel_tool_calls': False}, {'tool_choice': named, 'parallel_tool_calls': False},
+            {'tool_choice': 'required', 'regex': 'a'}, {'tool_choice': named, 'tools': tools[1:]}, {'tool_choice': 'some'}]
+    lines = [{'id': i, **base, **m} for i, m in enumerate(more)]
+    with Folder() as folder:
+        path = folder / 't.jinja'
+        path.write_text('{% for t in tools or [] %}{{ t.function.name }} {% endfor %}{{ messages[-1].content }}')
+        told = {a['id']: a for a in batch(lines, '--chat-template', path, '--output-format', 'hermes').lines}
+    for i in (0, 1):
+        call, = told[i]['message']['tool_calls']
+        name, arguments = call['function']['name'], json.loads(call['function']['arguments'])
+        check((name == 'look' and arguments in ({'at': 'sky'}, {'at': 'sea'})) or (i == 0 and (name, arguments) == ('f', {})), told[i])
+    for i, part in ((2, 'tool_choice: excludes regex'), (3, 'tool_choice: tools: none is named "look"'), (4, 'tool_choice: must be none')):
+        check(part in told[i]['error'], told[i])
+
+
+@test
 def in_order_means_the_order_of_the_lines():
     requests = [{'id': i, 'prompt': PROMPTS[i % 6], 'n': 60 - i, 'ignore_eos': True} for i in range(40)]
     equal([a['id'] for a in batch(requests, '--in-order', '--parallel', '4').ok().lines], list(range(40)))

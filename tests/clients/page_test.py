@@ -7,7 +7,7 @@ from talk import FEATURES, Not, ROOT, equal, main, test
 
 TITLES = {'chat': 'chat', 'stream': 'stream', 'tools': 'tools and their results', 'tools_stream': 'tools, streamed', 'usage': 'usage',
           'usage_stream': 'usage, streamed', 'embeddings': 'embeddings', 'cancel': 'cancel within an answer', 'timeout': 'its timeout',
-          'unknown_model': 'unknown model', 'wrong_key': 'wrong key', 'too_long': 'prompt too long', 'schema': 'an answer by a JSON Schema'}
+          'unknown_model': 'unknown model', 'wrong_key': 'wrong key', 'too_long': 'prompt too long', 'schema': 'an answer by a JSON Schema', 'forced': 'a tool that has to be called'}
 LANGUAGES = {'.py': 'python', '.mjs': 'javascript', '.go': 'go', '.yaml': 'yaml', '.toml': 'toml', '.json': 'json', '.sh': 'sh'}
 HEAD = '''# Clients
 

@@ -7,41 +7,42 @@ from talk import CLIENTS, HERE, Not, ROOT
 
 Client = collections.namedtuple('Client', 'name title package language source features note', defaults=('',))
 
-HAS = dict.fromkeys(('chat', 'stream', 'tools', 'tools_stream', 'usage', 'usage_stream', 'schema', 'embeddings', 'cancel'), True)
+HAS = dict.fromkeys(('chat', 'stream', 'tools', 'tools_stream', 'usage', 'usage_stream', 'schema', 'forced', 'embeddings', 'cancel'), True)
 REFUSALS = ('unknown_model', 'wrong_key', 'too_long')
 OPENAI = {'unknown_model': 'NotFoundError', 'wrong_key': 'AuthenticationError', 'too_long': 'BadRequestError',
           'timeout': 'APITimeoutError'}
 NONE = Not('it has none')
+UNTRIED = Not('not tried')
 KEEPS = Not('a stream that is closed keeps its connection')
 
 TABLE = [
     Client('openai', 'openai for Python', 'openai', 'python', 'python/openai_client.py', {**HAS, **OPENAI}),
     Client('openai_js', 'openai for JavaScript', 'openai', 'node', 'js/openai.mjs', {**HAS, **OPENAI, 'timeout': 'APIConnectionTimeoutError'}),
     Client('openai_go', 'openai for Go', 'github.com/openai/openai-go/v3', 'go', 'go/main.go', {
-        **HAS, 'unknown_model': 'openai.Error 404', 'wrong_key': 'openai.Error 401', 'too_long': 'openai.Error 400',
+        **HAS, 'forced': UNTRIED, 'unknown_model': 'openai.Error 404', 'wrong_key': 'openai.Error 401', 'too_long': 'openai.Error 400',
         'timeout': 'context.DeadlineExceeded'}),
     Client('anthropic', 'anthropic for Python', 'anthropic', 'python', 'python/anthropic_client.py', {**HAS, **OPENAI, 'embeddings': NONE}),
     Client('anthropic_js', 'anthropic for JavaScript', '@anthropic-ai/sdk', 'node', 'js/anthropic.mjs',
            {**HAS, **OPENAI, 'embeddings': NONE, 'timeout': 'APIConnectionTimeoutError'}),
     Client('ollama', 'ollama for Python', 'ollama', 'python', 'python/ollama_client.py',
-           {**HAS, **dict.fromkeys(REFUSALS, 'ResponseError'), 'timeout': 'ReadTimeout'}),
+           {**HAS, **dict.fromkeys(REFUSALS, 'ResponseError'), 'timeout': 'ReadTimeout', 'forced': NONE}),
     Client('ollama_js', 'ollama for JavaScript', 'ollama', 'node', 'js/ollama.mjs',
-           {**HAS, **dict.fromkeys(REFUSALS, 'ResponseError'), 'timeout': 'TimeoutError'}),
+           {**HAS, **dict.fromkeys(REFUSALS, 'ResponseError'), 'timeout': 'TimeoutError', 'forced': NONE}),
     Client('langchain', 'LangChain', 'langchain-openai', 'frameworks', 'python/langchain_client.py', {**HAS, **OPENAI, 'too_long': 'ContextOverflowError'}),
     Client('llama_index', 'LlamaIndex', 'llama-index-llms-openai-like', 'frameworks', 'python/llama_index_client.py',
-           {**HAS, **OPENAI, 'cancel': KEEPS}),
-    Client('litellm', 'LiteLLM', 'litellm', 'frameworks', 'python/litellm_client.py', {**HAS, **OPENAI, 'timeout': 'Timeout', 'too_long': 'ContextWindowExceededError'},
+           {**HAS, **OPENAI, 'cancel': KEEPS, 'forced': UNTRIED}),
+    Client('litellm', 'LiteLLM', 'litellm', 'frameworks', 'python/litellm_client.py', {**HAS, **OPENAI, 'forced': UNTRIED, 'timeout': 'Timeout', 'too_long': 'ContextWindowExceededError'},
            'Importing it asks another host for prices, unless `LITELLM_LOCAL_MODEL_COST_MAP=True` is set.'),
     Client('vercel', 'Vercel AI SDK', 'ai', 'js', 'js/vercel.mjs', {**HAS, **dict.fromkeys(REFUSALS, 'AI_APICallError'), 'timeout': 'TimeoutError'}),
     Client('pydantic_ai', 'pydantic-ai', 'pydantic-ai-slim', 'frameworks', 'python/pydantic_ai_client.py',
            {**HAS, **dict.fromkeys(REFUSALS, 'ModelHTTPError'), 'timeout': 'ModelAPIError'}),
     Client('openai_agents', 'openai-agents', 'openai-agents', 'frameworks', 'python/openai_agents_client.py',
-           {**HAS, **OPENAI, 'embeddings': NONE}),
+           {**HAS, **OPENAI, 'embeddings': NONE, 'forced': UNTRIED}),
     Client('haystack', 'Haystack', 'haystack-ai', 'frameworks', 'python/haystack_client.py',
-           {**HAS, **OPENAI, 'cancel': Not('it has none, and a callback that raises leaves the connection open')},
+           {**HAS, **OPENAI, 'forced': UNTRIED, 'cancel': Not('it has none, and a callback that raises leaves the connection open')},
            'It sends telemetry, unless `HAYSTACK_TELEMETRY_ENABLED=False` is set.'),
     Client('llm', 'llm', 'llm', 'frameworks', 'python/llm_client.py',
-           {**HAS, **OPENAI, 'cancel': KEEPS, 'embeddings': Not('only those of OpenAI itself'), 'timeout': Not('it sets none')},
+           {**HAS, **OPENAI, 'forced': NONE, 'cancel': KEEPS, 'embeddings': Not('only those of OpenAI itself'), 'timeout': Not('it sets none')},
            'In `extra-openai-models.yaml` of its folder (`llm logs path` shows it); then `llm keys set runnel`, and `llm -m runnel "..."`.'),
     Client('instructor', 'instructor', 'instructor', 'frameworks', 'python/instructor_client.py', {**HAS, **OPENAI, 'embeddings': NONE},
            'Tested with `Mode.JSON_SCHEMA` and `Mode.TOOLS`, which forces a call.'),

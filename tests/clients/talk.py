@@ -169,6 +169,11 @@ def schema(s, ask, _):
     check(answer['at'] in AT and isinstance(answer['is_blue'], bool), answer)
 
 
+def forced(s, ask, _):
+    """The same as the arguments of a call that the client asks for: the model would tell a story."""
+    schema(s, ask, _)
+
+
 def embeddings(s, ask, _):
     want = [d['embedding'] for d in post(s, '/v1/embeddings', input=TEXTS)['data']]
     vectors = got(ask(texts=TEXTS))
@@ -191,7 +196,7 @@ def timeout(s, ask, kind):
     ends_early(s, lambda: raised(ask(say='X', seconds=0.3), kind))
 
 
-FEATURES = {f.__name__: f for f in (chat, stream, tools, tools_stream, usage, unknown_model, wrong_key, too_long, schema, embeddings,
+FEATURES = {f.__name__: f for f in (chat, stream, tools, tools_stream, usage, unknown_model, wrong_key, too_long, schema, forced, embeddings,
                                     cancel, timeout)}
 FEATURES['usage_stream'] = usage
 

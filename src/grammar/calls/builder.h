@@ -28,7 +28,7 @@ expr_id build_tag(struct builder *b, const char *tag, const char *name, const ch
 sym_id build_framed(struct builder *b, sym_id behind);
 sym_id build_content(struct builder *b, sym_id said);
 
-// text.c: text in which the parser finds no tag; such text with calls in it.
+// free_of_tags.c: text in which the parser finds no tag; such text with calls in it.
 sym_id build_free_text(struct builder *b);
 sym_id build_text_and_calls(struct builder *b, const struct call_form *form, sym_id calls);
 // Any text that has none of these.

@@ -2,6 +2,7 @@
 #include "serve/api/chat_form.h"
 #include "app/memory.h"
 #include "serve/api/api.h"
+#include "serve/api/form_members.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,9 +196,13 @@ bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct 
 
 bool chat_form_force(const chat_form *c, api_request *r, job *j) {
     const char *const name = tool_choice_member(&c->choice);
+    rn_grammar_source source;
     kept_grammar *calls = NULL;
-    if (!c->has_messages || !tool_choice_compile(&c->choice, c->tools, c->one_call, r, &calls))
-        return !c->has_messages;
+    bool is_wanted = false;
+    if (!c->has_messages) return true;
+    if (!tool_choice_source(&c->choice, c->tools, c->one_call, &source, &is_wanted))
+        return api_fail(&r->error, API_INVALID_VALUE, name, "%s: there are no tools to be called", name);
+    if (is_wanted && !form_compile_source(&source, name, r, &calls)) return false;
     if (!calls) return true;
     if (j->grammar) {
         grammar_cache_give_back(api_grammars(r->server->api), calls);

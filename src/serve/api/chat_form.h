@@ -5,9 +5,9 @@
 #ifndef RN_SERVE_API_CHAT_FORM_H
 #define RN_SERVE_API_CHAT_FORM_H
 
+#include "app/tool_choice.h"
 #include "serve/api/api_generation.h"
 #include "serve/api/api_messages.h"
-#include "serve/api/tool_choice.h"
 
 typedef enum reasoning_form { REASONING_SEPARATE = 0, REASONING_NONE = 1, REASONING_TAGS = 2 } reasoning_form;
 

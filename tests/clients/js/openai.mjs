@@ -50,6 +50,12 @@ export function features(inFolder) {
       const told = await create(at, {response_format: {type: 'json_schema', json_schema: {name: 'x', schema: answer}}});
       return JSON.parse(told.choices[0].message.content);
     },
+    async forced(at) {
+      const tell = {type: 'function', function: {name: 'tell', parameters: answer}};
+      const told = await create(at, {tools: [look, tell], tool_choice: {type: 'function', function: {name: 'tell'}}, parallel_tool_calls: false});
+      const [call] = told.choices[0].message.tool_calls;
+      return JSON.parse(call.function.arguments);
+    },
     embeddings: async (at) => (await connect(at.url, at.key).embeddings.create({model: at.model, input: at.texts})).data.map((d) => [...d.embedding]),
     async cancel(at) {
       for await (const chunk of await create(at, {stream: true})) if (chunk.choices[0]?.delta.content) break;

@@ -56,6 +56,11 @@ export function features(inFolder) {
     schema: async (at) => (await generateObject(basis(at, {schema: jsonSchema(answer), model:
       inFolder('@ai-sdk/openai-compatible').createOpenAICompatible({name: 'runnel', baseURL: at.url + '/v1', apiKey: at.key,
                                                                     supportsStructuredOutputs: true})(at.model)}))).object,
+    async forced(at) {
+      const tell = tool({description: 'Tells.', inputSchema: jsonSchema(answer)});
+      const done = await generateText(basis(at, {tools: {tell}, toolChoice: 'required'}));
+      return done.toolCalls[0].input;
+    },
     embeddings: async (at) => (await embedMany({model: connect(at.url, at.key).textEmbeddingModel(at.model), values: at.texts})).embeddings,
     async cancel(at) {
       const controller = new AbortController();

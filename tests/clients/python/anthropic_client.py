@@ -70,6 +70,12 @@ def schema(at):
     return json.loads(text(create(at, extra_body={'output_config': {'format': {'type': 'json_schema', 'schema': SCHEMA}}})))
 
 
+def forced(at):
+    tell = {'name': 'tell', 'input_schema': SCHEMA}
+    call, = calls(create(at, tools=[LOOK, tell], tool_choice={'type': 'tool', 'name': 'tell', 'disable_parallel_tool_use': True}))
+    return call.input
+
+
 def cancel(at):
     with create(at, call='stream', max_tokens=200000) as told:
         next(iter(told.text_stream))

@@ -61,10 +61,11 @@ def usage_stream(at):
 
 
 def schema(at):
-    """Both ways: the form of the answer, and the arguments of a call that is forced."""
-    told = [create(at, answer=Answer).model_dump(), create(at, mode=instructor.Mode.TOOLS, answer=Answer, parallel_tool_calls=False).model_dump()]
-    assert sorted(told[1]) == ['at', 'is_blue'], told
-    return told[0]
+    return create(at, answer=Answer).model_dump()
+
+
+def forced(at):
+    return create(at, mode=instructor.Mode.TOOLS, answer=Answer, parallel_tool_calls=False).model_dump()
 
 
 def cancel(at):

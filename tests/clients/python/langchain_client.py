@@ -75,6 +75,10 @@ def schema(at):
     return llm(at).with_structured_output(Answer).invoke(at.say).model_dump()
 
 
+def forced(at):
+    return llm(at).with_structured_output(Answer, method='function_calling', strict=True).invoke(at.say).model_dump()
+
+
 def embeddings(at):
     return embedder(at.url, at.key, at.model).embed_documents(at.texts)
 

@@ -62,6 +62,13 @@ def schema(at):
     return told.choices[0].message.parsed.model_dump()
 
 
+def forced(at):
+    tool = {'type': 'function', 'function': {'name': 'tell', 'strict': True, 'parameters': {**Answer.model_json_schema(), 'additionalProperties': False}}}
+    message = create(at, tools=[LOOK, tool], tool_choice={'type': 'function', 'function': {'name': 'tell'}}, parallel_tool_calls=False).choices[0].message
+    call, = message.tool_calls
+    return json.loads(call.function.arguments)
+
+
 def embeddings(at):
     return [d.embedding for d in connect(at.url, at.key).embeddings.create(model=at.model, input=at.texts).data]
 

@@ -73,6 +73,10 @@ async def schema(at):
     return (await agent(at, output_type=NativeOutput(Answer)).run(at.say)).output.model_dump()
 
 
+async def forced(at):
+    return (await agent(at, output_type=Answer).run(at.say)).output.model_dump()
+
+
 async def embeddings(at):
     from pydantic_ai import Embedder
     from pydantic_ai.embeddings.openai import OpenAIEmbeddingModel

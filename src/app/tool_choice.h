@@ -1,11 +1,12 @@
-// serve/api/tool_choice.h - which tools an answer may or has to call, as the dialects say it.
+// app/tool_choice.h - which tools an answer may or has to call, as the dialects say it.
 //
 // Ownership: plain data; names point into the request's document. Threads: one at a time.
-#ifndef RN_SERVE_API_TOOL_CHOICE_H
-#define RN_SERVE_API_TOOL_CHOICE_H
+#ifndef RN_APP_TOOL_CHOICE_H
+#define RN_APP_TOOL_CHOICE_H
 
-#include "app/grammar_cache.h"
-#include "serve/api/api_request.h"
+#include "app/json_read.h"
+#include "app/json_schema.h"
+#include <runnel/runnel.h>
 
 enum { TOOL_CHOICE_NAMES = 128 };
 typedef enum tool_mode { TOOLS_AUTO, TOOLS_NONE, TOOLS_REQUIRED } tool_mode;
@@ -31,9 +32,9 @@ bool tool_choice_read_type(tool_choice *c, const json_item *value, char *why);
 const char *tool_choice_member(const tool_choice *c); // of the request, that gives its grammar
 // Notes whether the tool is strict: {"function": {"strict": true}}, or with `strict` in itself. A value that is no boolean: false.
 bool tool_choice_note(tool_choice *c, const json_item *tool, char *why);
-// The grammar of the calls that the choice and strict tools ask for: of one call, or more. tools: a JSON list; NULL: none. *kept is NULL where any answer
-// will do; it is given back to api_grammars(). False: r->error says why.
-bool tool_choice_compile(const tool_choice *c, const char *tools, bool is_single, api_request *r,
-                         kept_grammar **kept);
+// The source of the grammar of the calls that the choice and strict tools ask for: of one call, or more. tools: a JSON list; NULL: none.
+// *is_wanted: false where any answer will do. False: there are no tools that could be called.
+bool tool_choice_source(const tool_choice *c, const char *tools, bool is_single, rn_grammar_source *source,
+                        bool *is_wanted);
 
 #endif

@@ -1,4 +1,4 @@
-// grammar/calls/text.c - text around calls, in which the output parser finds nothing but text.
+// grammar/calls/free_of_tags.c - text around calls, in which the output parser finds nothing but text.
 //
 // A tag that is a word counts only outside of fenced code (output/output_parser.c): a call stands behind text whose fences are closed.
 #include "grammar/calls/builder.h"

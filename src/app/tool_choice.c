@@ -1,8 +1,5 @@
-// serve/api/tool_choice.c - see tool_choice.h.
-#include "serve/api/tool_choice.h"
-#include "app/memory.h"
-#include "serve/api/api.h"
-#include "serve/api/form_members.h"
+// app/tool_choice.c - see tool_choice.h.
+#include "app/tool_choice.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -95,21 +92,18 @@ const char *tool_choice_member(const tool_choice *c) {
     return c->mode == (int32_t)TOOLS_REQUIRED || c->n_names ? "tool_choice" : "tools";
 }
 
-bool tool_choice_compile(const tool_choice *c, const char *tools, bool is_single, api_request *r,
-                         kept_grammar **kept) {
-    rn_grammar_source source;
-    *kept = NULL;
+bool tool_choice_source(const tool_choice *c, const char *tools, bool is_single, rn_grammar_source *source,
+                        bool *is_wanted) {
     const bool is_required = c->mode == (int32_t)TOOLS_REQUIRED;
-    if (c->mode == (int32_t)TOOLS_NONE || (!is_required && !c->has_strict && c->n_names == 0)) return true;
-    if (!tools || strcmp(tools, "[]") == 0)
-        return api_fail(&r->error, API_INVALID_VALUE, "tool_choice", "tool_choice: there are no tools to be called");
-    rn_grammar_source_init(&source);
-    source.kind = RN_GRAMMAR_CALLS;
-    source.text = tools;
-    source.n_text = strlen(tools);
-    source.choices = c->names;
-    source.n_choices = c->n_names;
-    source.single_call = is_single;
-    source.optional_calls = !is_required;
-    return form_compile_source(&source, tool_choice_member(c), r, kept);
+    *is_wanted = is_required || (c->mode == (int32_t)TOOLS_AUTO && (c->has_strict || c->n_names));
+    if (!*is_wanted) return true;
+    rn_grammar_source_init(source);
+    source->kind = RN_GRAMMAR_CALLS;
+    source->text = tools;
+    source->n_text = tools ? strlen(tools) : 0;
+    source->choices = c->names;
+    source->n_choices = c->n_names;
+    source->single_call = is_single;
+    source->optional_calls = !is_required;
+    return tools && strcmp(tools, "[]") != 0;
 }
