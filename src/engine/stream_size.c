@@ -1,8 +1,8 @@
 // engine/stream_size.c - memory of queued and running streams besides keys and values, for the memory plan.
 //
 // Planned is a request with the default buffer and stream_interval. What a request asks for beyond that is not: a larger buffer or
-// interval, logits, candidates of each token, what it was drawn from, a negative prompt, lists of biases and of banned strings, echo,
-// prompt_logprobs and token_times.
+// interval, logits, candidates of each token, what it was drawn from, a watermark, guesses, a negative prompt, lists of biases and of
+// banned strings, echo, prompt_logprobs and token_times.
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "output/output_parser.h"

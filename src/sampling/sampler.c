@@ -112,8 +112,7 @@ size_t sampler_bytes(const sampler *s) {
 size_t sampler_most_bytes(int32_t n_vocab, int32_t n_ctx) {
     const size_t cap = most_tokens(n_ctx);
     return sizeof(sampler) + (size_t)n_vocab * sizeof(float) + token_history_most_bytes(cap, n_vocab) +
-           (cap > (size_t)n_vocab ? cap * sizeof(int32_t) : 0) + watermark_bytes(cap) +
-           candidates_most_bytes(n_vocab);
+           (cap > (size_t)n_vocab ? cap * sizeof(int32_t) : 0) + feedback_bytes(cap) + candidates_most_bytes(n_vocab);
 }
 
 void sampler_destroy(sampler *s) {

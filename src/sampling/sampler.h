@@ -210,9 +210,9 @@ rn_status sampler_create(const struct sampling_params *p, const struct rowmath *
 rn_status sampler_fork(const sampler *s, sampler **out, rn_error *err);
 void sampler_destroy(sampler *s);       // NULL is fine
 size_t sampler_bytes(const sampler *s); // memory that it owns, which is what a fork allocates
-// The most of any parameters, but for lists of biases, tokens, breakers, and a watermark's keys and
-// table: one that edits rows, has no top_k, counts all tokens of the context, and has DRY and a
-// watermark.
+// The most of any parameters, but for lists of biases, tokens and breakers, and a watermark: one
+// that edits rows, has no top_k, counts all tokens of the context, and has DRY and mirostat or
+// adaptive-p.
 size_t sampler_most_bytes(int32_t n_vocab, int32_t n_ctx);
 // Adds prompt tokens [n], which may come in parts, before the first accepted token.
 void sampler_see_prompt(sampler *s, const int32_t *tokens, size_t n);
