@@ -147,18 +147,7 @@ TEST(special_tokens_are_meant_where_their_text_stands) {
         {FORMAT("{\"type\":\"dispatch\",\"rules\":[[\"<think>\"," INTEGER "]]}"),
          {"+<think", "-<think>", "+" THINK "1a", "-" CLOSE}},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct automata m;
-        rn_error err = {0};
-        check_note("%s", cases[i].grammar);
-        if (!CHECK_OK(text_match_open(&m, compile, cases[i].grammar, strlen(cases[i].grammar), &o, &err), &err))
-            continue;
-        for (const char *const *t = cases[i].texts; *t; t++) {
-            check_note("%s\ntext: %s", cases[i].grammar, *t);
-            CHECK_INT(text_match_verdict(&m, *t + 1, strlen(*t + 1)), **t);
-        }
-        automata_free(&m);
-    }
+    text_match_cases_with(compile, &o, cases, sizeof cases / sizeof *cases);
 }
 
 TEST(what_is_wrong_is_refused_with_its_place) {

@@ -56,13 +56,13 @@ struct text_case {
     const char *texts[16];
 };
 
-static inline void text_match_cases(text_compile compile, const struct text_case *cases, size_t n) {
-    const struct grammar_text_options o = {.tokens = &text_match_tokens};
+static inline void text_match_cases_with(text_compile compile, const struct grammar_text_options *o,
+                                         const struct text_case *cases, size_t n) {
     for (size_t i = 0; i < n; i++) {
         struct automata m;
         rn_error err = {0};
         check_note("%s", cases[i].grammar);
-        if (!CHECK_OK(text_match_open(&m, compile, cases[i].grammar, strlen(cases[i].grammar), &o, &err), &err))
+        if (!CHECK_OK(text_match_open(&m, compile, cases[i].grammar, strlen(cases[i].grammar), o, &err), &err))
             continue;
         for (const char *const *t = cases[i].texts; *t; t++) {
             check_note("%s\ntext: %s", cases[i].grammar, *t);
@@ -71,6 +71,11 @@ static inline void text_match_cases(text_compile compile, const struct text_case
         CHECK_INT(m.exprs.status, RN_OK);
         automata_free(&m);
     }
+}
+
+static inline void text_match_cases(text_compile compile, const struct text_case *cases, size_t n) {
+    const struct grammar_text_options o = {.tokens = &text_match_tokens};
+    text_match_cases_with(compile, &o, cases, n);
 }
 
 struct text_error {

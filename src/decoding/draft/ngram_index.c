@@ -1,7 +1,6 @@
 // decoding/draft/ngram_index.c - see ngram_index.h.
 #include "decoding/draft/ngram_index.h"
 #include "base/mem.h"
-#include <string.h>
 
 static uint32_t heads_for(int32_t n_most) {
     uint32_t n = 64;
