@@ -11,12 +11,7 @@ void char_set_free(struct char_set *s) {
 
 void char_set_add(struct char_set *s, uint32_t from, uint32_t to) {
     if (from > to || s->failed) return;
-    if (s->n == s->max) {
-        const uint32_t max = s->max ? s->max * 2 : 16;
-        struct char_range *const r = mem_realloc(s->ranges, max * sizeof *r);
-        if (!r) return (void)(s->failed = true);
-        s->ranges = r, s->max = max;
-    }
+    if (!mem_grow(&s->ranges, s->n, &s->max, 16, sizeof *s->ranges)) return (void)(s->failed = true);
     s->ranges[s->n++] = (struct char_range){from, to};
 }
 

@@ -51,12 +51,8 @@ static void describe(struct regex_node *x, const struct regex_node *a, const str
 
 uint32_t regex_node(struct regex_tree *t, struct regex_node x) {
     if (t->st != RN_OK) return 0;
-    if (t->n_nodes == t->max_nodes) {
-        const uint32_t max = t->max_nodes ? t->max_nodes * 2 : 64;
-        struct regex_node *const q = mem_realloc(t->nodes, max * sizeof *q);
-        if (!q) return regex_stop(t, RN_E_NOMEM, "out of memory");
-        t->nodes = q, t->max_nodes = max;
-    }
+    if (!mem_grow(&t->nodes, t->n_nodes, &t->max_nodes, 64, sizeof *t->nodes))
+        return regex_stop(t, RN_E_NOMEM, "out of memory");
     describe(&x, x.a < t->n_nodes ? &t->nodes[x.a] : NULL, x.b < t->n_nodes ? &t->nodes[x.b] : NULL);
     if (x.depth > MAX_DEPTH) return regex_stop(t, RN_E_LIMIT, "more than 500 operators within each other");
     t->nodes[t->n_nodes] = x;

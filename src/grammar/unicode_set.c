@@ -72,12 +72,7 @@ void unicode_table_free(struct unicode_table *t) {
 
 static bool add_run(struct unicode_table *t, uint32_t from, uint32_t category) {
     if (t->n > 0 && t->runs[t->n - 1].category == category) return true;
-    if (t->n == t->max) {
-        const uint32_t max = t->max ? t->max * 2 : 4096;
-        struct unicode_run *const r = mem_realloc(t->runs, max * sizeof *r);
-        if (!r) return false;
-        t->runs = r, t->max = max;
-    }
+    if (!mem_grow(&t->runs, t->n, &t->max, 4096, sizeof *t->runs)) return false;
     t->runs[t->n++] = (struct unicode_run){from, category};
     return true;
 }
@@ -128,12 +123,7 @@ static int by_first(const void *a, const void *b) {
 
 static bool add_pair(struct unicode_cases *c, uint32_t a, uint32_t b) {
     if (a == b) return true;
-    if (c->n + 2 > c->max) {
-        const uint32_t max = c->max ? c->max * 2 : 4096;
-        struct unicode_pair *const p = mem_realloc(c->pairs, max * sizeof *p);
-        if (!p) return false;
-        c->pairs = p, c->max = max;
-    }
+    if (!mem_grow(&c->pairs, c->n + 1, &c->max, 4096, sizeof *c->pairs)) return false; // for two
     c->pairs[c->n++] = (struct unicode_pair){a, b}, c->pairs[c->n++] = (struct unicode_pair){b, a};
     return true;
 }
