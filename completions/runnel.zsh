@@ -115,7 +115,7 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '--speculate=[guess what follows from what followed the same words before]:none|ngram:(none ngram)' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram:(none ngram)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
       '--special[show control tokens in the text]' \
@@ -218,7 +218,7 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '--speculate=[guess what follows from what followed the same words before]:none|ngram:(none ngram)' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram:(none ngram)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
       '--special[show control tokens in the text]' \
@@ -320,7 +320,7 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '--speculate=[guess what follows from what followed the same words before]:none|ngram:(none ngram)' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram:(none ngram)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
       '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
@@ -472,7 +472,7 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '--speculate=[guess what follows from what followed the same words before]:none|ngram:(none ngram)' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram:(none ngram)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
       '--special[show control tokens in the text]' \

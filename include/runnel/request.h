@@ -279,8 +279,10 @@ typedef struct rn_request {
     size_t n_negative_prompt;
     // Speculation: guesses of what follows are evaluated in a step beside the token that is
     // certain, and those that equal what is drawn save steps. Tokens, bits and log-probabilities
-    // are those without it. "ngram": what followed the last occurrence of the text's end in prompt
-    // and answer; NULL (default): none. Not with guidance_scale.
+    // are those without it. What guesses: names of rn_drafter_name() separated by commas, in order
+    // of preference; in each step the first whose guesses are expected to pay. "ngram": what
+    // followed the last occurrence of the text's end in prompt and answer. NULL (default): none.
+    // Not with guidance_scale.
     const char *speculate;
     // Guesses of a step: at most draft_max, 1..63, 0 (default): 16. As many as pay, by how often
     // they were right and what steps took, but not fewer than draft_min, 0..draft_max.
@@ -348,6 +350,8 @@ RN_API const char *rn_preset_name(size_t i, const char **help);
 // The name of a sampler order, by its number, as options and JSON spell it; NULL: there is none of
 // that number. stages: its stages as rn_sampling.samplers would name them; NULL is fine.
 RN_API const char *rn_sampler_order_name(size_t i, const char **stages);
+// The name of a drafter (rn_request.speculate), by its number; NULL: there is none of that number.
+RN_API const char *rn_drafter_name(size_t i);
 
 // The table of sampling fields, for option parsers: name as in this header, range, default, help.
 // Never grows.

@@ -8,7 +8,6 @@
 
 void generation_init(generation *g) {
     *g = (generation){.guidance_scale = NAN,
-                      .speculate = -1,
                       .draft_max = -1,
                       .draft_min = -1,
                       .n = -1,
@@ -119,6 +118,50 @@ static bool apply_sampling(const generation *g, rn_sampling *s, rn_error *err) {
     return true;
 }
 
+// ---- drafters -------------------------------------------------------------------------------------------------------
+
+static bool is_drafter(const char *name, size_t n) {
+    const char *known = "none";
+    for (size_t i = 0; known; known = rn_drafter_name(i++))
+        if (strlen(known) == n && memcmp(known, name, n) == 0) return true;
+    return false;
+}
+
+static bool names_drafter(const char *list, const char *name, size_t n) {
+    for (const char *at = list; (at = strstr(at, name)); at += n)
+        if ((at == list || at[-1] == ',') && (at[n] == 0 || at[n] == ',')) return true;
+    return false;
+}
+
+static bool add_drafter(generation *g, const char *name, char *why) {
+    const size_t n = strlen(name), n_before = strlen(g->speculate);
+    if (!is_drafter(name, n))
+        snprintf(why, NUMBER_WHY, "'%.60s' is not one of %s", name, DRAFTER_WORDS);
+    else if (names_drafter(g->speculate, name, n))
+        snprintf(why, NUMBER_WHY, "%s is named twice", name);
+    else if (n_before > 0 && (strcmp(name, "none") == 0 || strcmp(g->speculate, "none") == 0))
+        snprintf(why, NUMBER_WHY, "none stands alone");
+    else if (n_before + 1 + n + 1 > sizeof g->speculate)
+        snprintf(why, NUMBER_WHY, "too many drafters");
+    else {
+        snprintf(g->speculate + n_before, sizeof g->speculate - n_before, "%s%s", n_before ? "," : "", name);
+        return true;
+    }
+    return false;
+}
+
+bool generation_add_drafters(generation *g, const char *names, char *why) {
+    for (const char *at = names, *end; at; at = *end ? end + 1 : NULL) {
+        char name[GENERATION_DRAFTERS];
+        end = at + strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(end - at), at);
+        if (!add_drafter(g, name, why)) return false;
+    }
+    return true;
+}
+
+bool generation_speculates(const generation *g) { return g->speculate[0] && strcmp(g->speculate, "none") != 0; }
+
 bool generation_apply(const generation *g, rn_request *req, rn_sampling *sampling, rn_error *err) {
     if (!apply_sampling(g, sampling, err)) return false;
     req->sampling = sampling;
@@ -140,7 +183,7 @@ bool generation_apply(const generation *g, rn_request *req, rn_sampling *samplin
     if (!isnan(g->guidance_scale)) req->guidance_scale = (float)g->guidance_scale;
     req->negative_prompt = &g->negative[g->parse_special];
     req->n_negative_prompt = g->negative[0].n_text > 0;
-    req->speculate = g->speculate == GENERATION_NGRAM ? "ngram" : NULL;
+    req->speculate = generation_speculates(g) ? g->speculate : NULL;
     req->draft_max = g->draft_max < 0 ? 0 : g->draft_max;
     req->draft_min = g->draft_min < 0 ? 0 : g->draft_min;
     req->special = g->special;

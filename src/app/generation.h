@@ -25,7 +25,10 @@ enum {
 };
 enum { GENERATION_FIELDS = 40, GENERATION_OTHER_ROWS = 16 }; // room for the rows of rn_sampling_field(); for others
 
-enum { GENERATION_PLAIN, GENERATION_NGRAM }; // speculate
+enum { GENERATION_DRAFTERS = 64 };
+// Names of drafters as the option and JSON have them: those of rn_drafter_name(), and none.
+#define DRAFTER_WORDS  "none|ngram"
+#define DRAFTER_SCHEMA "'none','ngram'"
 
 typedef struct generation {
     int32_t n;                        // -1: the rest of the context
@@ -42,11 +45,11 @@ typedef struct generation {
     const char *banned[GENERATION_BANNED];
     size_t banned_bytes[GENERATION_BANNED];
     bool banned_match_case, token_healing, no_forced_tokens;
-    double guidance_scale;              // NaN: not given
-    int32_t speculate;                  // index of the option's words; -1: not given
-    int32_t draft_max, draft_min;       // -1: not given
-    rn_part negative[2];                // the negative prompt, without and with parse_special; n_text 0: none
-    char samplers[GENERATION_SAMPLERS]; // names separated by ';'; empty: not given
+    double guidance_scale;               // NaN: not given
+    char speculate[GENERATION_DRAFTERS]; // names separated by ','; empty: not given
+    int32_t draft_max, draft_min;        // -1: not given
+    rn_part negative[2];                 // the negative prompt, without and with parse_special; n_text 0: none
+    char samplers[GENERATION_SAMPLERS];  // names separated by ';'; empty: not given
     size_t n_ban_ids, n_breakers;
     int32_t ban_ids[GENERATION_BAN_IDS];
     size_t n_sequences, n_sequence_tokens;
@@ -70,6 +73,8 @@ void generation_preset_values(const char *preset, char *out, size_t n_out);
 void generation_say_preset(const generation *g);
 // Adds names to `samplers`, separated by ';'. False: there are none, or they are longer than it has room for, and why says so.
 bool generation_add_samplers(generation *g, const char *names, char *why);
+// Adds a drafter's name, or several separated by ',', to `speculate`; "none" stands alone. False: unknown or named twice, and why says so.
+bool generation_add_drafters(generation *g, const char *names, char *why);
 // Begins a biased sequence, or adds a token to the last one. False: there is no room, and why says so.
 bool generation_add_sequence(generation *g, double bias, char *why);
 bool generation_add_sequence_token(generation *g, int32_t token, char *why);
@@ -77,7 +82,8 @@ bool generation_add_sequence_token(generation *g, int32_t token, char *why);
 // sampling. A preset is applied first, then single fields,
 // in whatever order they were given.
 bool generation_apply(const generation *g, rn_request *req, rn_sampling *sampling, rn_error *err);
-bool generation_is_guided(const generation *g); // has a guidance scale: streams take a second sequence
+bool generation_speculates(const generation *g); // names drafters
+bool generation_is_guided(const generation *g);  // has a guidance scale: streams take a second sequence
 // Sets a prompt of one text, or of token ids that are used unchanged. `part` is the caller's.
 void generation_prompt(const generation *g, rn_request *req, rn_part *part, const char *text, size_t n_text);
 void generation_prompt_ids(rn_request *req, rn_part *part, const int32_t *ids, size_t n_ids);

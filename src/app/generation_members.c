@@ -176,9 +176,12 @@ static bool each_order(void *target, size_t i, const char *key, const json_item 
 }
 
 static bool each_drafter(void *target, size_t i, const char *key, const json_item *value, char *why) {
-    (void)i, (void)key;
-    static const char *const words[] = {[GENERATION_PLAIN] = "none", [GENERATION_NGRAM] = "ngram"};
-    return json_item_word(value, words, 2, &((generation *)target)->speculate, why);
+    (void)key;
+    generation *const g = target;
+    json_span text;
+    if (!json_item_text(value, &text, why)) return false;
+    if (i == 0) g->speculate[0] = 0; // in place of the default's
+    return generation_add_drafters(g, text.data, why);
 }
 
 static bool each_forced(void *target, size_t i, const char *key, const json_item *value, char *why) {
@@ -245,6 +248,9 @@ static bool each_watermark(void *target, size_t i, const char *key, const json_i
     "{'type':'number','minimum':-100,'maximum':100}]}]}}"
 #define SAMPLERS_SCHEMA                                                                                              \
     "{'anyOf':[{'type':'string','minLength':1},{'type':'array','minItems':1,'items':{'type':'string','minLength':1}}]}"
+#define DRAFTERS_SCHEMA                                                                                              \
+    "{'anyOf':[" SCHEMA_WORDS(DRAFTER_SCHEMA) ",{'type':'array','uniqueItems':true,'items':" SCHEMA_WORDS(           \
+        DRAFTER_SCHEMA) "}]}"
 #define BREAKERS_SCHEMA "{'type':'array','maxItems':32,'items':{'type':'string','minLength':1,'maxLength':40}}"
 #define BAN_IDS_SCHEMA  "{'type':'array','maxItems':1024,'items':{'type':'integer','minimum':0}}"
 static const member fixed_rows[] = {
@@ -265,7 +271,7 @@ static const member fixed_rows[] = {
     {"banned_match_case", MEMBER_BOOL, .offset = offsetof(generation, banned_match_case)},
     {"guidance_scale", MEMBER_REAL, .offset = offsetof(generation, guidance_scale), .min = 0, .max = 100},
     {"negative_prompt", MEMBER_EACH, .each = each_negative, .schema = "{'type':'string'}"},
-    {"speculate", MEMBER_EACH, .each = each_drafter, .schema = SCHEMA_WORDS("'none','ngram'")},
+    {"speculate", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_drafter, .schema = DRAFTERS_SCHEMA},
     {"draft_max", MEMBER_INT, .offset = offsetof(generation, draft_max), .min = 1, .max = 63},
     {"draft_min", MEMBER_INT, .offset = offsetof(generation, draft_min), .min = 0, .max = 63},
     {"watermark", MEMBER_EACH, .each = each_watermark, .schema = SCHEMA_WATERMARK},

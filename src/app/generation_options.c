@@ -122,6 +122,10 @@ static bool take_samplers(void *target, const char *value, char *why) {
     return generation_add_samplers(g, value, why);
 }
 
+static bool take_drafters(void *target, const char *value, char *why) {
+    return generation_add_drafters(target, value, why);
+}
+
 static bool take_breaker(void *target, const char *value, char *why) {
     generation *const g = target;
     const size_t n = strlen(value);
@@ -199,9 +203,9 @@ const option generation_stop_rows[4] = {
      .help = "do not stop at the model's end tokens"},
 };
 const option generation_draft_rows[3] = {
-    {0, "speculate", "none|ngram", OPTION_CHOICE, offsetof(generation, speculate),
-     .help =
-         "guess what follows from what followed the same words before: the same text in fewer steps (default none)"},
+    {0, "speculate", DRAFTER_WORDS, OPTION_EACH, .each = take_drafters,
+     .help = "guess what follows, from what followed the same words before (ngram): the same text in fewer steps; "
+             "repeatable, in order of preference (default none)"},
     {0, "draft-max", "N", OPTION_INT, offsetof(generation, draft_max), 1, 63,
      .help = "with --speculate: guesses of a step, at most (default 16); as many as pay are made"},
     {0, "draft-min", "N", OPTION_INT, offsetof(generation, draft_min), 0, 63,
@@ -302,8 +306,8 @@ bool generation_check(const generation *g, const options *parsed) {
     }
     if (!generation_is_guided(g) && options_refuse(parsed, "negative-prompt", "without --guidance-scale"))
         return false;
-    if (g->speculate != GENERATION_NGRAM && (options_refuse(parsed, "draft-max", "without --speculate ngram") ||
-                                             options_refuse(parsed, "draft-min", "without --speculate ngram")))
+    if (!generation_speculates(g) && (options_refuse(parsed, "draft-max", "without --speculate") ||
+                                      options_refuse(parsed, "draft-min", "without --speculate")))
         return false;
     if (g->n_banned == 0 && options_refuse(parsed, "banned-match-case", "without --banned-string")) return false;
     return check_penalties(parsed, &sampling) && check_parents(parsed, &sampling);

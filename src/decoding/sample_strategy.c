@@ -9,7 +9,7 @@
 // Tokens that have to follow (token_gate.forced) are emitted without a draw, behind the token that was drawn, and evaluated with it in one
 // step. What a step or the reader has no room for waits, so that the tokens do not depend on either.
 #include "base/mem.h"
-#include "decoding/draft/ngram_drafter.h"
+#include "decoding/draft/drafts.h"
 #include "decoding/strategies.h"
 #include "sampling/guidance.h"
 #include <assert.h>
@@ -38,11 +38,9 @@ struct sample_strategy {
     // What was drawn after the last rows and not emitted yet, and why nothing further could be. All but the last are accepted by the sampler.
     int32_t drawn[1 + DRAFT_MOST];
     int32_t n_drawn;
-    struct drawn_from from;        // what the last one was drawn from, where it is to be told; else all zero
-    struct ngram_drafter *drafter; // NULL: no guesses
-    int32_t draft_least, draft_most;
-    struct draft draft;              // of the rows that were proposed
-    bool has_draft;                  // it is of the next step
+    struct drawn_from from;          // what the last one was drawn from, where it is to be told; else all zero
+    struct drafts *drafts;           // NULL: no guesses
+    int32_t n_certain;               // positions of the text whose rows drafters have seen, or could have
     const struct guidance *guidance; // lent; NULL: none
     const struct rowmath *rowmath;
     float *mixed;      // [n_vocab] of the two rows; NULL without guidance
@@ -56,51 +54,42 @@ static rn_status begin(strategy *base, rn_error *err) {
     struct sample_strategy *s = (struct sample_strategy *)base;
     const struct strategy_env *env = base->env;
     const struct guidance *g = s->guidance;
+    if (s->drafts) return drafts_begin(s->drafts, env, err);
     return g ? env->ops->seq_open(env->user, 0, g->tokens, g->n_tokens - 1, &s->negative, err) : RN_OK;
 }
 
 static int32_t prompt_from(const strategy *base) {
     const struct sample_strategy *s = (const struct sample_strategy *)base;
+    if (s->drafts && drafts_wants(s->drafts, true) && !s->has_begun) return 0;
     return s->has_begun ? s->n_prompt : s->n_prompt - 1;
 }
 
 static uint32_t prompt_wants(const strategy *base, int32_t at) {
     const struct sample_strategy *s = (const struct sample_strategy *)base;
-    return at == s->n_prompt - 1 ? LM_WANT_LOGITS : 0;
+    const bool is_last = at == s->n_prompt - 1;
+    return (is_last ? LM_WANT_LOGITS : 0) | (s->drafts ? drafts_wants(s->drafts, !is_last) : 0);
 }
 
 static int32_t n_text(const struct sample_strategy *s) { return s->n_prompt + s->n_emitted; }
 
-static int32_t least_of(size_t a, size_t b, size_t c) {
-    const size_t ab = a < b ? a : b;
-    return (int32_t)(ab < c ? ab : c);
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
+static int32_t next_slot(const strategy *base, int32_t n_rounds) {
+    const struct sample_strategy *s = (const struct sample_strategy *)base;
+    return s->drafts && n_rounds > 0 ? drafts_slot(s->drafts) : 0;
 }
 
-// Guesses behind the last pending token, as many as there is room for and as pay.
-static void add_draft(struct sample_strategy *s, struct row_list *rows) {
-    const int32_t room = least_of(rows->cap - rows->n, rows->n_logits - 1, (size_t)rows->n_tokens - 1);
-    const int32_t nodes = least_of((size_t)room, (size_t)rows->n_scratch, (size_t)s->draft_most);
-    const struct draft_step step = {.time = s->base.env->slots[0].time,
-                                    .n_rows = (int32_t)(rows->n_rows_beside + rows->n),
-                                    .n_streams = (int32_t)(rows->n_streams_beside + 1)};
-    if (!s->has_draft) ngram_drafter_draft(s->drafter, n_text(s), s->draft_least, nodes, &step, &s->draft);
-    s->has_draft = true;
-    if (s->draft.n > nodes) s->draft.n = nodes; // the rows are proposed again, with less room
-    for (int32_t i = 0; i < s->draft.n; i++)
-        rows->rows[rows->n++] =
-            (struct lm_row){.seq = STRATEGY_MAIN,
-                            .token = s->draft.tokens[i],
-                            .parent = s->draft.parents[i] == DRAFT_ROOT ? LM_ROOT : s->draft.parents[i],
-                            .want = LM_WANT_LOGITS | LM_OPTIONAL};
-}
+// The rows are of a drafter's model.
+static bool asks_helper(const struct sample_strategy *s) { return s->drafts && drafts_slot(s->drafts) != 0; }
 
 // A token is evaluated, and so committed to KV, only once it is known that the stream continues after it.
 static rn_status propose(strategy *base, struct row_list *rows, rn_error *err) {
     struct sample_strategy *s = (struct sample_strategy *)base;
-    (void)err;
+    const uint32_t also = s->drafts ? drafts_wants(s->drafts, false) : 0;
     assert(rows->cap >= 1);
-    s->n_room = rows->n_tokens;
     rows->n = 0;
+    if (asks_helper(s)) return drafts_propose(s->drafts, rows, err);
+    s->n_room = rows->n_tokens;
     if (s->n_pending == 0) return RN_OK;
     if (s->guidance)
         rows->rows[rows->n++] =
@@ -112,21 +101,28 @@ static rn_status propose(strategy *base, struct row_list *rows, rn_error *err) {
         rows->rows[rows->n++] = (struct lm_row){.seq = STRATEGY_MAIN,
                                                 .token = s->pending[i],
                                                 .parent = LM_APPEND,
-                                                .want = i == s->n_pending - 1 ? LM_WANT_LOGITS : 0};
-    s->draft.n = s->has_draft ? s->draft.n : 0;
-    if (s->drafter && rows->n == (size_t)s->n_pending) add_draft(s, rows);
+                                                .want = also | (i == s->n_pending - 1 ? LM_WANT_LOGITS : 0)};
+    if (s->drafts && rows->n == (size_t)s->n_pending) drafts_add_rows(s->drafts, rows);
     return RN_OK;
 }
 
 // ---- the rows of a step: that of the last certain token, then one for each node of the draft ----
 
+// The draft of the step; NULL: it had none.
+static const struct draft *draft_of(const struct sample_strategy *s, const struct row_results *r) {
+    const struct draft *d = s->drafts && r->at == RESULTS_OF_PROPOSAL ? drafts_proposed(s->drafts) : NULL;
+    return d && d->n ? d : NULL;
+}
+
 static size_t row_of(const struct sample_strategy *s, const struct row_results *r, int32_t node) {
-    return r->at == RESULTS_OF_PROPOSAL ? r->n - (size_t)s->draft.n + (size_t)node : r->n - 1;
+    const struct draft *const d = draft_of(s, r);
+    return d ? r->n - (size_t)d->n + (size_t)node : r->n - 1;
 }
 
 // The node of the draft that a token drawn behind `node` is; DRAFT_NONE: it is none that was evaluated.
 static int32_t next_node(const struct sample_strategy *s, const struct row_results *r, int32_t node, int32_t token) {
-    const int32_t child = r->at == RESULTS_OF_PROPOSAL ? draft_child(&s->draft, node, token) : DRAFT_NONE;
+    const struct draft *const d = draft_of(s, r);
+    const int32_t child = d ? draft_child(d, node, token) : DRAFT_NONE;
     return child != DRAFT_NONE && !results_dropped(r, row_of(s, r, child)) ? child : DRAFT_NONE;
 }
 
@@ -159,9 +155,10 @@ static bool is_prompt_of_guidance(const struct sample_strategy *s, const struct 
     return s->guidance && r->at != RESULTS_OF_PROPOSAL; // absorb has it evaluated again
 }
 
-// Were all pending tokens evaluated? Else the rest of them follow in the next step.
+// Were all pending tokens evaluated, or the prompt's last row? Else the rest of them follow in the next step.
 static bool has_logits(const struct sample_strategy *s, const struct row_results *r) {
-    return r->at != RESULTS_OF_PROPOSAL || s->guidance || r->n >= (size_t)s->n_pending;
+    if (r->at != RESULTS_OF_PROPOSAL) return r->at + (int32_t)r->n == s->n_prompt;
+    return s->guidance || r->n >= (size_t)s->n_pending;
 }
 
 // ---- tokens that have to follow ----
@@ -188,9 +185,17 @@ static int32_t take_forced(struct sample_strategy *s) {
 
 // ---- reading ----
 
+static bool is_of_helper(const struct sample_strategy *s, const struct row_results *r) {
+    return r->at == RESULTS_OF_PROPOSAL && asks_helper(s);
+}
+
 // Draws what can be drawn before anything is emitted: masks, and what tokens were drawn from, are asked for one by one.
 static void read_rows(strategy *base, const struct row_results *r) {
     struct sample_strategy *s = (struct sample_strategy *)base;
+    if (is_of_helper(s, r)) {
+        drafts_read(s->drafts, r);
+        return;
+    }
     s->n_drawn = 0;
     s->status = RN_OK;
     if (is_prompt_of_guidance(s, r) || !has_logits(s, r)) return;
@@ -219,10 +224,31 @@ static bool go_back(struct sample_strategy *s, const struct rewound *w, const in
     s->n_pending = n_emitted - (w->n_back - 1);
     for (int32_t i = 0; i < s->n_pending; i++) s->pending[i] = emitted[i];
     if (s->n_pending < 1) s->n_pending = 1, s->pending[0] = w->last;
-    if (s->drafter) ngram_drafter_cut(s->drafter, n_text(s));
+    if (s->drafts) drafts_cut(s->drafts, n_text(s));
     if (s->guidance)
         s->base.env->ops->seq_truncate(s->base.env->user, s->negative, s->guidance->n_tokens - 1 + s->n_emitted);
     return false;
+}
+
+// Drafters read results of the step's rows: first those of tokens that are certain.
+static void show_certain(struct sample_strategy *s, const struct row_results *r) {
+    const bool is_prompt = r->at != RESULTS_OF_PROPOSAL;
+    const int32_t n_rows = (int32_t)r->n;
+    struct certain_rows rows = {.results = r,
+                                .at = is_prompt ? r->at : n_text(s) - s->n_pending,
+                                .n = is_prompt || n_rows < s->n_pending ? n_rows : s->n_pending};
+    if (!s->drafts) return;
+    s->n_certain = rows.at + rows.n;
+    if (is_prompt && !drafts_wants(s->drafts, true)) // the others have no results
+        rows.first = rows.n - 1, rows.at += rows.first, rows.n = 1;
+    drafts_observe(s->drafts, &rows);
+}
+
+// Then those of the guesses that were right.
+static void show_path(struct sample_strategy *s, const struct row_results *r, const int32_t *path, int32_t n) {
+    int32_t places[DRAFT_MOST];
+    for (int32_t i = 0; i < n; i++) places[i] = (int32_t)row_of(s, r, path[i]);
+    drafts_observe(s->drafts, &(struct certain_rows){.results = r, .rows = places, .at = s->n_certain, .n = n});
 }
 
 // Emits tokens: drawn ones as long as there are rows, and those that have to follow as far as there is room.
@@ -263,12 +289,16 @@ static rn_status emit_tokens(struct sample_strategy *s, const struct row_results
         if (s->status != RN_OK) return fail(err, s->status, "%s", s->error.text);
     }
     for (int32_t i = n_path; answer == EMIT_NEXT && i < n_emitted; i++) s->pending[s->n_pending++] = emitted[i];
-    return s->draft.n ? env->ops->seq_keep(env->user, STRATEGY_MAIN, path, n_path, err) : RN_OK;
+    if (!draft_of(s, r)) return RN_OK;
+    show_path(s, r, path, n_path);
+    return env->ops->seq_keep(env->user, STRATEGY_MAIN, path, n_path, err);
 }
 
 static rn_status absorb(strategy *base, const struct row_results *r, const struct emitter *out, rn_error *err) {
     struct sample_strategy *s = (struct sample_strategy *)base;
     if (!base->ops->read) read_rows(base, r);
+    if (is_of_helper(s, r)) return drafts_absorb(s->drafts, r, err);
+    show_certain(s, r);
     if (!has_logits(s, r)) {
         s->n_pending -= (int32_t)r->n;
         for (int32_t i = 0; i < s->n_pending; i++) s->pending[i] = s->pending[i + (int32_t)r->n];
@@ -276,14 +306,19 @@ static rn_status absorb(strategy *base, const struct row_results *r, const struc
     }
     s->n_pending = 0;
     s->has_begun = true;
-    s->has_draft = false;
     if (!out->ops->may_emit(out->user)) return RN_OK;
     if (is_prompt_of_guidance(s, r)) {
         base->env->ops->seq_truncate(base->env->user, STRATEGY_MAIN, s->n_prompt - 1);
         s->pending[0] = s->guidance->last, s->n_pending = 1;
         return RN_OK;
     }
-    return emit_tokens(s, r, out, r->at == RESULTS_OF_PROPOSAL ? s->n_room : 1, err);
+    const rn_status st = emit_tokens(s, r, out, r->at == RESULTS_OF_PROPOSAL ? s->n_room : 1, err);
+    return st == RN_OK && s->drafts && s->n_pending > 0 ? drafts_choose(s->drafts, n_text(s), err) : st;
+}
+
+static void suspend(strategy *base) {
+    struct sample_strategy *s = (struct sample_strategy *)base;
+    if (s->drafts) drafts_suspend(s->drafts);
 }
 
 static void destroy(strategy *base) {
@@ -291,14 +326,13 @@ static void destroy(strategy *base) {
     mem_free(s->from.ids);
     mem_free(s->from.probs);
     mem_free(s->mixed);
-    if (s->drafter) ngram_drafter_free(s->drafter);
-    mem_free(s->drafter);
+    drafts_destroy(s->drafts);
     mem_free(s);
 }
 
 #define COMMON                                                                                                       \
-    .begin = begin, .prompt_from = prompt_from, .prompt_wants = prompt_wants, .propose = propose, .absorb = absorb,  \
-    .destroy = destroy
+    .begin = begin, .prompt_from = prompt_from, .prompt_wants = prompt_wants, .next_slot = next_slot,                \
+    .propose = propose, .suspend = suspend, .absorb = absorb, .destroy = destroy
 static const struct strategy_ops parallel_ops = {COMMON, .read = read_rows}, step_thread_ops = {COMMON};
 
 rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err) {
@@ -314,20 +348,17 @@ rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **ou
                                   .rowmath = spec->rowmath,
                                   .n_prompt = spec->n_prompt,
                                   .n_vocab = spec->n_vocab,
-                                  .draft_least = spec->draft_least,
-                                  .draft_most = spec->draft_most,
                                   .asks_forced = spec->gate && spec->gate->forced,
                                   .one_by_one = spec->tells_each_row || spec->guidance,
                                   .position = (uint32_t)spec->n_given};
-    if (spec->draft_most && !spec->guidance) {
-        s->base.has_scratch = true;
-        rn_status st = RN_E_NOMEM;
-        if ((s->drafter = mem_calloc(1, sizeof *s->drafter)))
-            st = ngram_drafter_init(s->drafter, spec->text, spec->n_text_most, err);
+    if (spec->n_drafters > 0 && !spec->guidance) {
+        const rn_status st = drafts_create(spec, &s->drafts, err);
         if (st != RN_OK) {
             destroy(&s->base);
-            return fail(err, st, "sample strategy: out of memory for drafts");
+            return st;
         }
+        s->base.has_scratch = true;
+        s->base.needs.n_helper_seqs = drafts_n_seqs(s->drafts);
     }
     if (spec->guidance) {
         s->base.needs = (struct strategy_needs){.n_seqs = 2, .n_results = 2};

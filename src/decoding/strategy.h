@@ -247,8 +247,11 @@ struct strategy_spec {
     // The text, prompt and emitted tokens, [n_text_most]; grows with each emission. Read by drafters.
     const int32_t *text;
     int32_t n_text_most;
-    // Most guesses of a step that are evaluated beside the row that is certain (0: none), at most
-    // DRAFT_MOST. The tokens and their bits are the same for each number.
+    // What guesses (draft/drafts.h), in order of preference; 0: nothing. The tokens and their bits are
+    // the same with each of them.
+    const struct drafter_choice *drafters;
+    int32_t n_drafters;
+    // Most guesses of a step that are evaluated beside the row that is certain, at most DRAFT_MOST.
     int32_t draft_most;
     int32_t draft_least; // of these, made whether they pay or not
     // NULL: all tokens may be drawn. Else the sampler takes masks.

@@ -34,6 +34,7 @@
 #define ENGINE_MAX_STREAMS  4096
 #define ENGINE_MAX_END      64 // end tokens of a model
 #define ENGINE_MAX_STOP_IDS 128
+#define ENGINE_MAX_DRAFTERS 8
 #define ENGINE_MAX_BUFFER   65536             // tokens that wait for a reader
 #define MIN_PARALLEL_READ   ((size_t)1 << 19) // logits
 #define N_PRIORITIES        (RN_PRIORITY_HIGH - RN_PRIORITY_LOW + 1)
@@ -495,6 +496,12 @@ rn_status stream_gate_create(rn_stream *s, const rn_request *r, rn_error *err);
 // RN_E_LIMIT, RN_E_NOMEM.
 rn_status stream_forced_tokens(void *user, int32_t *tokens, size_t max, size_t *n, rn_error *err);
 bool stream_may_force(const rn_request *r);
+
+// request_drafters.c: a list of drafters, "ngram,NAME=MODEL" (rn_request.speculate; NULL: none), for streams of
+// this slot; out: [ENGINE_MAX_DRAFTERS]. RN_E_ARG.
+struct drafter_choice;
+rn_status request_read_drafters(const struct model_slot *l, const char *list, struct drafter_choice *out, int32_t *n,
+                                rn_error *err);
 
 // stream_grammar.c: the form of the answer
 // In a conversation, first: n bytes of its prompt, whose end may have begun the answer.

@@ -1,7 +1,7 @@
 // engine/request.c - checks a whole request and creates its stream. After that, nothing in the request can fail.
 #include "base/clock.h"
 #include "base/mem.h"
-#include "decoding/draft/draft.h"
+#include "decoding/draft/drafts.h"
 #include "engine/banned.h"
 #include "engine/engine.h"
 #include "engine/params.h"
@@ -44,8 +44,6 @@ static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error
         return fail(err, RN_E_ARG, "negative_prompt: NULL with n_negative_prompt %zu", r->n_negative_prompt);
     if ((st = check_range("draft_max", r->draft_max, 0, DRAFT_MOST, err)) != RN_OK) return st;
     if ((st = check_range("draft_min", r->draft_min, 0, draft_most(r), err)) != RN_OK) return st;
-    if (r->speculate && strcmp(r->speculate, "ngram") != 0)
-        return fail(err, RN_E_ARG, "speculate: \"%s\" is unknown; known: ngram", r->speculate);
     if (r->speculate && r->guidance_scale != 1)
         return fail(err, RN_E_UNSUPPORTED, "speculate: not with guidance_scale");
     if (r->n_negative_prompt && r->guidance_scale == 1)
@@ -220,15 +218,18 @@ static struct strategy_spec strategy_spec(const rn_stream *s, const void *params
 static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct strategy_kind *kind,
                                const void *params, rn_error *err) {
     struct strategy_spec spec = strategy_spec(s, params);
+    struct drafter_choice drafters[ENGINE_MAX_DRAFTERS];
     spec.n_given = (int32_t)r->n_reply;
     spec.guidance = s->play.negative ? &s->play.guidance : NULL;
     spec.tells_drawn_from = r->sampled_logprobs >= 0;
     spec.tells_each_row = r->logprobs >= 0 || r->sampled_logprobs >= 0 || r->want_logits;
     spec.gate = s->play.gate_mask ? &s->play.gate : NULL;
     spec.text = s->tokens, spec.n_text_most = s->n_limit + 1;
-    if (r->speculate) spec.draft_most = draft_most(r), spec.draft_least = r->draft_min;
+    spec.drafters = drafters;
+    spec.draft_most = draft_most(r), spec.draft_least = r->draft_min;
     spec.draws_on_step_thread = s->play.sampling.stage != NULL;
-    rn_status st = kind->create(&spec, &s->play.strategy, err);
+    rn_status st = request_read_drafters(s->model_slot, r->speculate, drafters, &spec.n_drafters, err);
+    if (st == RN_OK) st = kind->create(&spec, &s->play.strategy, err);
     if (st == RN_OK && spec.gate && !s->play.strategy->can_rewind)
         st = fail(err, RN_E_UNSUPPORTED, "%s: the strategy \"%s\" cannot rule tokens out",
                   r->grammar            ? "grammar"

@@ -284,8 +284,8 @@ static void seq_truncate(void *user, int32_t seq, int32_t n) {
 rn_status stream_seqs_create(rn_stream *s, rn_error *err) {
     static const struct strategy_env_ops ops = {seq_open, seq_fork, seq_free, seq_len, seq_keep, seq_truncate};
     const rn_engine *e = s->engine;
-    const int32_t n_seqs = s->play.strategy->needs.n_seqs;
-    s->play.n_seqs = n_seqs ? n_seqs : 1;
+    const struct strategy_needs *const needs = &s->play.strategy->needs;
+    s->play.n_seqs = (needs->n_seqs ? needs->n_seqs : 1) + needs->n_helper_seqs;
     s->play.env = (struct strategy_env){
         .ops = &ops, .user = s, .slots = s->model_slot->slots, .n_slots = (int32_t)e->n_model_slots};
     if (s->play.n_seqs < 1 || s->play.n_seqs > STRATEGY_MAX_SEQS)

@@ -1,6 +1,7 @@
 // tests/decoding/draft_test.c - prompt lookup against a search through the whole text, and how many guesses are made at which costs.
 #include "base/philox.h"
-#include "decoding/draft/ngram_drafter.h"
+#include "decoding/draft/drafter.h"
+#include "decoding/draft/ngram_index.h"
 #include "tests/check.h"
 
 enum { MOST = 4096, MS = 1000000 };
@@ -86,15 +87,15 @@ static void learn_costs(struct step_time *t, double first_ms, double more_ms) {
 }
 
 static int32_t length(const struct draft_odds *o, const struct step_time *t, int32_t n_rows) {
-    int32_t classes[16];
-    for (int32_t i = 0; i < 16; i++) classes[i] = draft_class_of_match(2);
-    return draft_length(o, classes, 16, &(struct draft_step){t, n_rows, n_rows});
+    struct draft d = {.n = 0};
+    while (d.n < 16) draft_add(&d, 0, d.n - 1, draft_class_of_match(2));
+    return draft_length(o, &d, &(struct draft_step){t, n_rows, n_rows});
 }
 
 TEST(as_many_guesses_are_made_as_pay) {
     struct step_time t;
     struct draft_odds o;
-    draft_odds_init(&o);
+    draft_odds_init_matches(&o);
     t = (struct step_time){0};
     CHECK_INT(length(&o, &t, 1), 0); // nothing was measured
     learn_costs(&t, 10, 0);
@@ -118,7 +119,7 @@ TEST(as_many_guesses_are_made_as_pay) {
 TEST(in_a_batch_the_whole_step_is_weighed) {
     struct step_time t;
     struct draft_odds o;
-    draft_odds_init(&o);
+    draft_odds_init_matches(&o);
     for (int i = 0; i < 100; i++) draft_odds_learn(&o, draft_class_of_match(2), i % 3 != 0);
     learn_costs(&t, 10, 3);
     CHECK(length(&o, &t, 1) > 0);
@@ -128,7 +129,7 @@ TEST(in_a_batch_the_whole_step_is_weighed) {
 TEST(longer_matches_are_of_other_classes) {
     CHECK_INT(draft_class_of_match(2), 0);
     for (int32_t n = 2; n < 100; n++) CHECK(draft_class_of_match(n) <= draft_class_of_match(n + 1));
-    CHECK_INT(draft_class_of_match(INT32_MAX - 1), DRAFT_CLASSES - 1);
+    CHECK_INT(draft_class_of_match(INT32_MAX - 1), DRAFT_MATCH_CLASSES - 1);
 }
 
 // ---- drafts ---------------------------------------------------------------------------------------------------------
@@ -136,22 +137,66 @@ TEST(longer_matches_are_of_other_classes) {
 // A copy that reaches the text's end goes on with what it has guessed itself.
 TEST(a_draft_copies_what_followed_and_goes_on_beyond_the_end) {
     const int32_t tokens[] = {1, 2, 3, 1, 2, 3, 1, 2}, want[] = {3, 1, 2, 3, 1, 2, 3};
-    struct ngram_drafter d;
+    const struct drafter_spec spec = {.text = tokens, .n_text_most = 8};
+    const struct drafter_kind *const kind = drafter_find("ngram", 5);
+    drafter *d;
     struct draft draft;
-    struct step_time t;
     rn_error err = {0};
-    learn_costs(&t, 10, 0);
-    const struct draft_step step = {&t, 1, 1};
-    if (!CHECK_OK(ngram_drafter_init(&d, tokens, 8, &err), &err)) return;
-    ngram_drafter_draft(&d, 8, 0, 7, &step, &draft);
-    if (CHECK_INT(draft.n, 7)) CHECK_MEM(draft.tokens, want, sizeof want);
-    for (int32_t i = 0; i < draft.n; i++) CHECK_INT(draft.parents[i], i - 1);
-    ngram_drafter_draft(&d, 8, 0, 0, &step, &draft);
+    if (!CHECK(kind) || !CHECK_OK(kind->create(&spec, &d, &err), &err)) return;
+    d->ops->draft(d, 8, &draft);
+    if (CHECK_INT(draft.n, DRAFT_MOST)) CHECK_MEM(draft.tokens, want, sizeof want);
+    for (int32_t i = 0; i < draft.n; i++) {
+        CHECK_INT(draft.parents[i], i - 1);
+        CHECK_INT(draft.classes[i], draft_class_of_match(5 + i));
+    }
+    d->ops->cut(d, 4);
+    d->ops->draft(d, 4, &draft);
     CHECK_INT(draft.n, 0);
-    learn_costs(&t, 10, 20);
-    ngram_drafter_draft(&d, 8, 0, 7, &step, &draft);
-    CHECK_INT(draft.n, 0); // none pays
-    ngram_drafter_draft(&d, 8, 3, 7, &step, &draft);
-    CHECK_INT(draft.n, 3); // three are made all the same
-    ngram_drafter_free(&d);
+    d->ops->destroy(d);
+}
+
+// Of a tree, as many nodes as pay in the order in which they stand; a wide one reaches further down its best path only.
+TEST(the_nodes_of_a_tree_count_with_the_odds_of_their_paths) {
+    struct step_time t;
+    struct draft_odds o;
+    struct draft d = {.n = 0};
+    const float shares[] = {0.9F, 0.05F};
+    draft_odds_init(&o, shares, 2);
+    draft_add(&d, 1, DRAFT_ROOT, 0);
+    draft_add(&d, 2, 0, 0);
+    draft_add(&d, 3, DRAFT_ROOT, 1);
+    draft_add(&d, 4, 2, 0);
+    learn_costs(&t, 10, 2);
+    CHECK_INT(draft_length(&o, &d, &(struct draft_step){&t, 1, 1}), 2); // 2 ms for 0.05 tokens do not pay
+    learn_costs(&t, 10, 0.01);
+    CHECK_INT(draft_length(&o, &d, &(struct draft_step){&t, 1, 1}), 4);
+}
+
+// What is left of any tree has its parents, the same paths, and no node that is too deep.
+TEST(a_cut_tree_keeps_its_paths) {
+    int n_left = 0;
+    for (uint64_t seed = 1; seed <= 2000; seed++) {
+        struct dice dice = {seed, 0};
+        struct draft d = {.n = 0}, whole;
+        int32_t depth[DRAFT_MOST], want[DRAFT_MOST], n = 0;
+        const int32_t n_nodes = roll(&dice, DRAFT_MOST + 1), most = roll(&dice, 70), deepest = roll(&dice, 8);
+        while (d.n < n_nodes) draft_add(&d, 1000 + d.n, roll(&dice, d.n + 1) - 1, d.n % DRAFT_CLASSES);
+        whole = d;
+        draft_cut(&d, most, deepest);
+        for (int32_t i = 0; i < whole.n; i++) {
+            depth[i] = whole.parents[i] == DRAFT_ROOT ? 1 : depth[whole.parents[i]] + 1;
+            if (depth[i] <= deepest && n < most) want[n++] = i;
+        }
+        check_note("seed %d", (int)seed);
+        if (!CHECK_INT(d.n, n)) return;
+        for (int32_t i = 0; i < n; i++) {
+            const int32_t parent = whole.parents[want[i]], token = d.parents[i] < 0 ? -1 : d.tokens[d.parents[i]];
+            CHECK_INT(d.tokens[i], whole.tokens[want[i]]);
+            CHECK_INT(d.classes[i], whole.classes[want[i]]);
+            CHECK_INT(token, parent < 0 ? -1 : whole.tokens[parent]);
+            CHECK(d.parents[i] < i);
+        }
+        n_left += n;
+    }
+    CHECK(n_left > 5000);
 }

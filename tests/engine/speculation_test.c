@@ -96,6 +96,9 @@ TEST(what_a_request_may_say_of_drafts) {
         {"ngram", 3, 4, 1, "draft_min: 4 is outside 0..3", RN_E_ARG},
         {"medusa", 0, 0, 1, "speculate: \"medusa\" is unknown; known: ngram", RN_E_ARG},
         {"", 0, 0, 1, "speculate: \"\" is unknown; known: ngram", RN_E_ARG},
+        {"ngram,", 0, 0, 1, "speculate: \"\" is unknown; known: ngram", RN_E_ARG},
+        {"ngram,ngram", 0, 0, 1, "speculate: ngram is named twice", RN_E_ARG},
+        {"ngram,medusa", 0, 0, 1, "speculate: \"medusa\" is unknown; known: ngram", RN_E_ARG},
         {"ngram", 0, 0, 2, "speculate: not with guidance_scale", RN_E_UNSUPPORTED},
     };
     struct toy_rig g;

@@ -16,7 +16,14 @@ enum {
 struct draft {
     int32_t n;
     int32_t tokens[DRAFT_MOST], parents[DRAFT_MOST];
+    uint8_t classes[DRAFT_MOST]; // how sure the guess is: of draft_odds.h
 };
+
+// Adds a node; there is room for it.
+static inline void draft_add(struct draft *d, int32_t token, int32_t parent, int32_t class) {
+    d->tokens[d->n] = token, d->parents[d->n] = parent, d->classes[d->n] = (uint8_t) class;
+    d->n++;
+}
 
 // The child of a node with this token; DRAFT_NONE: there is none.
 static inline int32_t draft_child(const struct draft *d, int32_t node, int32_t token) {
@@ -24,5 +31,8 @@ static inline int32_t draft_child(const struct draft *d, int32_t node, int32_t t
         if (d->parents[i] == node && d->tokens[i] == token) return i;
     return DRAFT_NONE;
 }
+
+// Leaves the first `most` of the nodes that lie at most `deepest` tokens behind the last certain one.
+void draft_cut(struct draft *d, int32_t most, int32_t deepest);
 
 #endif

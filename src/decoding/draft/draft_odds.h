@@ -2,28 +2,40 @@
 //
 // Guesses are of classes (of a prompt lookup: the length of the match), and of each class a running share of those that turned out right is kept. Of a
 // chain of g guesses with shares a_1..a_g a step gives 1 + a_1 + a_1 a_2 + ... tokens on average (Leviathan et al. 2023, section 3.2, with an
-// a_i of each guess's own). The g is taken that gives most tokens in the time of the whole step, those of the other streams
-// included. What was guessed and not evaluated counts, too, so that a class that did not pay is judged again without a row.
+// a_i of each guess's own); of a tree, 1 and for each node the product of the shares on its path. As many nodes are taken as give most tokens
+// in the time of the whole step, those of the other streams included. What was guessed and not evaluated counts, too, so that a class that
+// did not pay is judged again without a row.
 //
 // The clock decides how many rows there are, never which tokens come out. Threads: one at a time.
 #ifndef RN_DECODING_DRAFT_DRAFT_ODDS_H
 #define RN_DECODING_DRAFT_DRAFT_ODDS_H
 
+#include "decoding/draft/draft.h"
 #include "decoding/step_time.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { DRAFT_CLASSES = 8 };
+enum { DRAFT_CLASSES = 16 };
 
 struct draft_odds {
     float seen[DRAFT_CLASSES], right[DRAFT_CLASSES];
 };
 
-// The class of a guess behind a match of n tokens, n >= 2.
-int32_t draft_class_of_match(int32_t n);
-void draft_odds_init(struct draft_odds *o);
+// Of so many classes, with the shares that are expected before any guess was seen.
+void draft_odds_init(struct draft_odds *o, const float *shares, int32_t n);
 // A guess of this class was right, or not.
 void draft_odds_learn(struct draft_odds *o, int32_t class, bool was_right);
+static inline float draft_odds_of(const struct draft_odds *o, int32_t class) {
+    return o->right[class] / o->seen[class];
+}
+
+// Of guesses behind a match of n tokens, n >= 2: their class, and shares before any was seen.
+enum { DRAFT_MATCH_CLASSES = 8 };
+int32_t draft_class_of_match(int32_t n);
+void draft_odds_init_matches(struct draft_odds *o);
+
+// Of guesses behind so many others of the same draft: as drafter.depths has them.
+static inline int32_t draft_class_of_depth(int32_t n) { return n < DRAFT_CLASSES ? n : DRAFT_CLASSES - 1; }
 
 // A step of the slot as it would be without the draft.
 struct draft_step {
@@ -31,7 +43,7 @@ struct draft_step {
     int32_t n_rows;    // of all streams, this one's row among them
     int32_t n_streams; // that they give a token to, this one among them
 };
-// How many of the first `most` guesses, of these classes, are worth their rows: 0..most.
-int32_t draft_length(const struct draft_odds *o, const int32_t *classes, int32_t most, const struct draft_step *step);
+// How many of the draft's first nodes are worth their rows: 0..n.
+int32_t draft_length(const struct draft_odds *o, const struct draft *draft, const struct draft_step *step);
 
 #endif

@@ -1,55 +1,50 @@
 // decoding/draft/ngram_drafter.c - see ngram_drafter.h.
 #include "decoding/draft/ngram_drafter.h"
+#include "base/mem.h"
+#include "decoding/draft/ngram_index.h"
 
-rn_status ngram_drafter_init(struct ngram_drafter *d, const int32_t *tokens, int32_t n_most, rn_error *err) {
-    *d = (struct ngram_drafter){.tokens = tokens};
-    draft_odds_init(&d->odds);
-    return ngram_index_init(&d->index, n_most, err);
-}
+struct ngram_drafter {
+    drafter base;
+    struct ngram_index index;
+    const int32_t *text; // lent: prompt and answer
+};
 
-void ngram_drafter_free(struct ngram_drafter *d) { ngram_index_free(&d->index); }
-
-// The match grows with each guess that is right.
-static int32_t class_of(const struct ngram_drafter *d, int32_t node) {
-    return draft_class_of_match(d->match.n + node);
-}
-
-static void learn(struct ngram_drafter *d, int32_t n) {
-    for (int32_t i = 0; i < d->guess.n && d->at + i < n; i++) {
-        const bool was_right = d->guess.tokens[i] == d->tokens[d->at + i];
-        draft_odds_learn(&d->odds, class_of(d, i), was_right);
-        if (!was_right) break;
+// A copy may run over the end of the text: it goes on with what it has guessed. The match grows with each guess that is right.
+static void draft(drafter *base, int32_t n, struct draft *out) {
+    struct ngram_drafter *d = (struct ngram_drafter *)base;
+    ngram_index_add(&d->index, d->text, n);
+    const struct ngram_match match = ngram_index_find(&d->index, d->text);
+    out->n = 0;
+    while (match.n > 0 && out->n < DRAFT_MOST) {
+        const int32_t i = out->n, from = match.at + i;
+        draft_add(out, from < n ? d->text[from] : out->tokens[from - n], i - 1, draft_class_of_match(match.n + i));
     }
-    d->guess.n = 0;
 }
 
-// A copy may run over the end of the text: it goes on with what it has guessed.
-static void guess(struct ngram_drafter *d, int32_t n) {
-    d->at = n;
-    d->match = ngram_index_find(&d->index, d->tokens);
-    if (d->match.n == 0) return;
-    for (int32_t i = 0; i < DRAFT_MOST; i++) {
-        const int32_t from = d->match.at + i;
-        d->guess.tokens[i] = from < n ? d->tokens[from] : d->guess.tokens[from - n];
-        d->guess.parents[i] = i - 1;
-    }
-    d->guess.n = DRAFT_MOST;
+static void cut(drafter *base, int32_t n) {
+    struct ngram_drafter *d = (struct ngram_drafter *)base;
+    ngram_index_cut(&d->index, d->text, n);
 }
 
-void ngram_drafter_draft(struct ngram_drafter *d, int32_t n, int32_t least, int32_t most,
-                         const struct draft_step *step, struct draft *out) {
-    int32_t classes[DRAFT_MOST];
-    learn(d, n);
-    ngram_index_add(&d->index, d->tokens, n);
-    guess(d, n);
-    *out = d->guess;
-    if (out->n > most) out->n = most;
-    for (int32_t i = 0; i < out->n; i++) classes[i] = class_of(d, i);
-    const int32_t length = draft_length(&d->odds, classes, out->n, step);
-    if (least < out->n) out->n = length > least ? length : least;
+static void destroy(drafter *base) {
+    struct ngram_drafter *d = (struct ngram_drafter *)base;
+    ngram_index_free(&d->index);
+    mem_free(d);
 }
 
-void ngram_drafter_cut(struct ngram_drafter *d, int32_t n) {
-    ngram_index_cut(&d->index, d->tokens, n);
-    d->guess.n = 0;
+static const struct drafter_ops ops = {.draft = draft, .cut = cut, .destroy = destroy};
+
+rn_status ngram_drafter_create(const struct drafter_spec *spec, drafter **out, rn_error *err) {
+    struct ngram_drafter *d = mem_calloc(1, sizeof *d);
+    *out = NULL;
+    if (!d) return fail(err, RN_E_NOMEM, "ngram: out of memory");
+    d->base.ops = &ops;
+    d->text = spec->text;
+    draft_odds_init_matches(&d->base.odds);
+    const rn_status st = ngram_index_init(&d->index, spec->n_text_most, err);
+    if (st == RN_OK)
+        *out = &d->base;
+    else
+        mem_free(d);
+    return st;
 }

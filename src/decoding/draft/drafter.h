@@ -1,0 +1,105 @@
+// decoding/draft/drafter.h - what makes guesses: from the text alone, or with a model on another
+// slot of the engine.
+//
+// A drafter only guesses. drafts.h drives the drafters of a stream, counts how often their guesses
+// were right, chooses one and how many of its guesses are evaluated; the sample strategy verifies
+// them. Whatever is guessed, tokens and bits stay the same.
+//
+// For each step of the main model: `plan` (with a model only), rows on the drafter's slot as long as
+// `wants_rows`, then `draft`. What came of the guesses is in the text at the next `plan` or `draft`:
+// drafters are asked in order of preference, so some steps may lie between.
+//
+// A new drafter is a file of this folder and a row of the table in drafters.c.
+//
+// Ownership: made by its kind's create(), freed by ops->destroy(). Threads: the step thread, but for
+// ops->read.
+#ifndef RN_DECODING_DRAFT_DRAFTER_H
+#define RN_DECODING_DRAFT_DRAFTER_H
+
+#include "decoding/draft/draft.h"
+#include "decoding/draft/draft_odds.h"
+#include "decoding/strategy.h"
+
+typedef struct drafter drafter;
+
+// Rows of the main sequence whose tokens are certain, of the step just evaluated: those of the prompt
+// as far as they were evaluated, then those of emitted tokens. Row i has position `at` + i.
+struct certain_rows {
+    const struct row_results *results;
+    const int32_t *rows; // [n] indices into the results; NULL: `first` + i
+    int32_t first;
+    int32_t at, n;
+};
+static inline size_t certain_row(const struct certain_rows *r, int32_t i) {
+    return (size_t)(r->rows ? r->rows[i] : r->first + i);
+}
+
+// What the guesses of a step may cost.
+struct draft_ask {
+    int32_t least, most;    // nodes that are made whether they pay or not; that there is room for
+    struct draft_step step; // of the main model
+};
+
+struct drafter_ops {
+    // Once, before anything else, when the stream has its first turn: to open sequences. NULL: nothing to do.
+    rn_status (*begin)(drafter *d, const struct strategy_env *env, rn_error *err);
+    // Guesses what follows the first n tokens of the text: parents before children, and the first k
+    // nodes are the best k. Classes are those of d->odds. n = 0: there is no guess.
+    void (*draft)(drafter *d, int32_t n, struct draft *out);
+    // Only the first n tokens of the text stay; others take the place of those behind.
+    void (*cut)(drafter *d, int32_t n);
+    void (*destroy)(drafter *d);
+
+    // ---- of drafters with a model; NULL without ----
+    // Settles what it knows with the first n tokens of the text, and returns whether rows on its slot,
+    // and the guesses that they give, are expected to pay; it must if ask->least > 0. true: wants_rows
+    // and propose follow, else nothing of this step.
+    rn_status (*plan)(drafter *d, int32_t n, const struct draft_ask *ask, bool *pays, rn_error *err);
+    // Are there more rows to evaluate before it can guess?
+    bool (*wants_rows)(const drafter *d);
+    // The rows, as strategy_ops.propose on d->slot; at least one.
+    rn_status (*propose)(drafter *d, struct row_list *rows, rn_error *err);
+    // As strategy_ops.read and absorb, of the rows that it proposed.
+    void (*read)(drafter *d, const struct row_results *r);
+    rn_status (*absorb)(drafter *d, const struct row_results *r, rn_error *err);
+    // Its sequences were given back: scratch nodes are gone.
+    void (*suspend)(drafter *d);
+    // Rows that are certain, with the results that d->wants names; before `plan`. Those that a `cut`
+    // has taken back come again. Rows from the prefix cache, and those that are evaluated again after a
+    // preemption, are not shown. NULL: it reads nothing of the main model.
+    void (*observe)(drafter *d, const struct certain_rows *rows);
+};
+
+struct drafter {
+    const struct drafter_ops *ops;
+    // Of its model, by the numbers of struct strategy_env; 0: it has none.
+    int32_t slot;
+    int32_t n_seqs; // sequences that it has at once
+    // LM_WANT_HIDDEN, LM_WANT_TAPS: what `observe` reads of the prompt's last row and those behind it,
+    // and of the prompt's others; with the latter none of the prompt comes from the prefix cache.
+    uint32_t wants, wants_of_prompt;
+    // How often guesses of a class were right, and guesses at a depth whose parent was; drafts.c learns them.
+    struct draft_odds odds, depths;
+};
+
+// What a drafter is made from. Pointers stay the caller's and outlive it.
+struct drafter_spec {
+    // The text, prompt and emitted tokens, [n_text_most]; grows with each emission.
+    const int32_t *text;
+    int32_t n_text_most, n_prompt;
+    int32_t n_vocab; // of the main model
+    const struct rowmath *rowmath;
+    int32_t slot; // of the model that drafts, where the kind needs one
+};
+
+struct drafter_kind {
+    const char *name;
+    bool needs_model; // on a slot of the engine
+    rn_status (*create)(const struct drafter_spec *spec, drafter **out, rn_error *err);
+};
+extern const struct drafter_kind drafter_kinds[];
+extern const size_t drafter_n_kinds;
+// By the first n bytes of a name; NULL: unknown.
+const struct drafter_kind *drafter_find(const char *name, size_t n);
+
+#endif

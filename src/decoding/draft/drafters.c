@@ -1,0 +1,16 @@
+// decoding/draft/drafters.c - the table of drafters.
+#include "decoding/draft/drafter.h"
+#include "decoding/draft/ngram_drafter.h"
+#include <string.h>
+
+const struct drafter_kind drafter_kinds[] = {
+    {"ngram", false, ngram_drafter_create},
+};
+const size_t drafter_n_kinds = sizeof drafter_kinds / sizeof *drafter_kinds;
+
+const struct drafter_kind *drafter_find(const char *name, size_t n) {
+    for (size_t i = 0; i < drafter_n_kinds; i++)
+        if (strlen(drafter_kinds[i].name) == n && memcmp(drafter_kinds[i].name, name, n) == 0)
+            return &drafter_kinds[i];
+    return NULL;
+}

@@ -1,0 +1,218 @@
+// decoding/draft/drafts.c - see drafts.h.
+#include "decoding/draft/drafts.h"
+#include "base/mem.h"
+#include <string.h>
+
+enum { NOBODY = -1 };
+
+struct drafts {
+    drafter **of; // [n_of] in order of preference
+    int32_t n_of;
+    // [n_of] what each guessed last, evaluated or not: what follows the first `at` tokens of the text.
+    struct guess {
+        int32_t at;
+        struct draft draft;
+    } *guesses;
+    const int32_t *text; // lent
+    const struct strategy_env *env;
+    int32_t least, most;
+    int32_t n;        // tokens of the text that the next draft follows
+    int32_t chosen;   // whose draft it is; NOBODY
+    bool asks_model;  // the chosen one has rows of its own to evaluate before it guesses
+    int32_t n_rounds; // steps of drafters' models since the last one of the main model
+    struct draft proposed;
+    size_t n_rows_beside, n_streams_beside; // of other streams, in the last step of the main model
+};
+
+rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, rn_error *err) {
+    struct drafts *d = mem_calloc(1, sizeof *d);
+    *out = NULL;
+    if (!d) return fail(err, RN_E_NOMEM, "drafts: out of memory");
+    *d = (struct drafts){.text = spec->text, .least = spec->draft_least, .most = spec->draft_most, .chosen = NOBODY};
+    d->of = mem_calloc((size_t)spec->n_drafters, sizeof(drafter *));
+    d->guesses = mem_calloc((size_t)spec->n_drafters, sizeof *d->guesses);
+    rn_status st = d->of && d->guesses ? RN_OK : fail(err, RN_E_NOMEM, "drafts: out of memory");
+    for (int32_t i = 0; i < spec->n_drafters && st == RN_OK; i++) {
+        const struct drafter_choice *c = &spec->drafters[i];
+        const struct drafter_spec s = {.text = spec->text,
+                                       .n_text_most = spec->n_text_most,
+                                       .n_prompt = spec->n_prompt,
+                                       .n_vocab = spec->n_vocab,
+                                       .rowmath = spec->rowmath,
+                                       .slot = c->slot};
+        if ((st = c->kind->create(&s, &d->of[i], err)) == RN_OK) d->n_of++;
+    }
+    if (st == RN_OK)
+        *out = d;
+    else
+        drafts_destroy(d);
+    return st;
+}
+
+void drafts_destroy(struct drafts *d) {
+    if (!d) return;
+    for (int32_t i = 0; i < d->n_of; i++) d->of[i]->ops->destroy(d->of[i]);
+    mem_free(d->of);
+    mem_free(d->guesses);
+    mem_free(d);
+}
+
+int32_t drafts_n_seqs(const struct drafts *d) {
+    int32_t n = 0;
+    for (int32_t i = 0; i < d->n_of; i++) n += d->of[i]->n_seqs;
+    return n;
+}
+
+uint32_t drafts_wants(const struct drafts *d, bool of_prompt) {
+    uint32_t wants = 0;
+    for (int32_t i = 0; i < d->n_of; i++) wants |= of_prompt ? d->of[i]->wants_of_prompt : d->of[i]->wants;
+    return wants;
+}
+
+rn_status drafts_begin(struct drafts *d, const struct strategy_env *env, rn_error *err) {
+    rn_status st = RN_OK;
+    d->env = env;
+    for (int32_t i = 0; i < d->n_of && st == RN_OK; i++)
+        if (d->of[i]->ops->begin) st = d->of[i]->ops->begin(d->of[i], env, err);
+    return st;
+}
+
+void drafts_observe(struct drafts *d, const struct certain_rows *rows) {
+    for (int32_t i = 0; i < d->n_of; i++)
+        if (d->of[i]->ops->observe) d->of[i]->ops->observe(d->of[i], rows);
+}
+
+// ---- who guesses ----------------------------------------------------------------------------------------------------
+
+// Follows the text from where a drafter guessed, as far as its guesses were right.
+static void learn(struct drafts *d, int32_t k) {
+    struct guess *const g = &d->guesses[k];
+    int32_t node = DRAFT_ROOT;
+    for (int32_t at = g->at; at < d->n && node != DRAFT_NONE; at++) {
+        int32_t next = DRAFT_NONE, n_children = 0;
+        for (int32_t i = node + 1; i < g->draft.n; i++) {
+            if (g->draft.parents[i] != node) continue;
+            const bool was_right = g->draft.tokens[i] == d->text[at];
+            draft_odds_learn(&d->of[k]->odds, g->draft.classes[i], was_right);
+            if (was_right) next = i;
+            n_children++;
+        }
+        if (n_children > 0) draft_odds_learn(&d->of[k]->depths, draft_class_of_depth(at - g->at), next != DRAFT_NONE);
+        node = next;
+    }
+    g->draft.n = 0;
+}
+
+static struct draft_ask ask_of(const struct drafts *d) {
+    return (struct draft_ask){.least = d->least,
+                              .most = d->most,
+                              .step = {.time = d->env->slots[0].time,
+                                       .n_rows = (int32_t)d->n_rows_beside + 1,
+                                       .n_streams = (int32_t)d->n_streams_beside + 1}};
+}
+
+// Has the drafter guess; how many of its guesses pay.
+static int32_t guess(struct drafts *d, int32_t k, const struct draft_ask *ask) {
+    struct guess *const g = &d->guesses[k];
+    g->at = d->n;
+    d->of[k]->ops->draft(d->of[k], d->n, &g->draft);
+    const int32_t length = draft_length(&d->of[k]->odds, &g->draft, &ask->step);
+    return length < ask->most ? length : ask->most;
+}
+
+static void take(struct drafts *d, int32_t k, int32_t length) {
+    d->chosen = k;
+    d->proposed = d->guesses[k].draft;
+    draft_cut(&d->proposed, length > d->least ? length : d->least, DRAFT_MOST);
+}
+
+rn_status drafts_choose(struct drafts *d, int32_t n, rn_error *err) {
+    int32_t able = NOBODY; // the first one with a guess, which is made where there shall be some in any case
+    rn_status st = RN_OK;
+    d->n = n;
+    d->chosen = NOBODY;
+    d->asks_model = false;
+    d->n_rounds = 0;
+    d->proposed.n = 0;
+    const struct draft_ask ask = ask_of(d);
+    for (int32_t i = 0; i < d->n_of; i++) learn(d, i);
+    for (int32_t i = 0; i < d->n_of && st == RN_OK; i++) {
+        drafter *const of = d->of[i];
+        bool pays = false;
+        if (of->ops->plan && (st = of->ops->plan(of, n, &ask, &pays, err)) == RN_OK && pays) {
+            d->chosen = i, d->asks_model = true;
+            return RN_OK;
+        }
+        if (of->ops->plan) continue;
+        const int32_t length = guess(d, i, &ask);
+        if (length > 0) {
+            take(d, i, length);
+            return RN_OK;
+        }
+        if (able == NOBODY && d->guesses[i].draft.n > 0) able = i;
+    }
+    if (st == RN_OK && able != NOBODY && d->least > 0) take(d, able, 0);
+    return st;
+}
+
+// ---- rows of a drafter's model --------------------------------------------------------------------------------------
+
+int32_t drafts_slot(const struct drafts *d) {
+    if (!d->asks_model || d->n_rounds == STRATEGY_HELPER_ROUNDS) return 0;
+    drafter *const of = d->of[d->chosen];
+    return of->ops->wants_rows(of) ? of->slot : 0;
+}
+
+rn_status drafts_propose(struct drafts *d, struct row_list *rows, rn_error *err) {
+    drafter *const of = d->of[d->chosen];
+    return of->ops->propose(of, rows, err);
+}
+
+void drafts_read(struct drafts *d, const struct row_results *r) {
+    drafter *const of = d->of[d->chosen];
+    if (of->ops->read) of->ops->read(of, r);
+}
+
+rn_status drafts_absorb(struct drafts *d, const struct row_results *r, rn_error *err) {
+    drafter *const of = d->of[d->chosen];
+    d->n_rounds++;
+    return of->ops->absorb(of, r, err);
+}
+
+// ---- rows of the main model -----------------------------------------------------------------------------------------
+
+static int32_t least_of(size_t a, size_t b, size_t c) {
+    const size_t ab = a < b ? a : b;
+    return (int32_t)(ab < c ? ab : c);
+}
+
+void drafts_add_rows(struct drafts *d, struct row_list *rows) {
+    const int32_t room = least_of(rows->cap - rows->n, rows->n_logits - 1, (size_t)rows->n_scratch);
+    d->n_rows_beside = rows->n_rows_beside + rows->n - 1, d->n_streams_beside = rows->n_streams_beside;
+    if (d->asks_model) {
+        const struct draft_ask ask = ask_of(d);
+        take(d, d->chosen, guess(d, d->chosen, &ask));
+        d->asks_model = false;
+    }
+    draft_cut(&d->proposed, room < d->most ? room : d->most, rows->n_tokens - 1);
+    for (int32_t i = 0; i < d->proposed.n; i++)
+        rows->rows[rows->n++] =
+            (struct lm_row){.seq = STRATEGY_MAIN,
+                            .token = d->proposed.tokens[i],
+                            .parent = d->proposed.parents[i] == DRAFT_ROOT ? LM_ROOT : d->proposed.parents[i],
+                            .want = LM_WANT_LOGITS | LM_OPTIONAL | drafts_wants(d, false)};
+}
+
+const struct draft *drafts_proposed(const struct drafts *d) { return &d->proposed; }
+
+void drafts_cut(struct drafts *d, int32_t n) {
+    for (int32_t i = 0; i < d->n_of; i++) {
+        d->of[i]->ops->cut(d->of[i], n);
+        d->guesses[i].draft.n = 0;
+    }
+}
+
+void drafts_suspend(struct drafts *d) {
+    for (int32_t i = 0; i < d->n_of; i++)
+        if (d->of[i]->ops->suspend) d->of[i]->ops->suspend(d->of[i]);
+}
