@@ -26,11 +26,10 @@ static void sift_down(const float *x, int32_t *heap, size_t n, size_t i) {
     heap[i] = moved;
 }
 
-// Extracts the first k of heap[0..n) in order; destroys the heap. k <= n.
-static void take_first(const float *x, int32_t *heap, size_t n, size_t k, int32_t *out) {
+void row_first_k(const float *x, int32_t *heap, size_t n, size_t k, int32_t *idx) {
     for (size_t i = n / 2; i-- > 0;) sift_down(x, heap, n, i);
     for (size_t i = 0; i < k; i++) {
-        out[i] = heap[0];
+        idx[i] = heap[0];
         heap[0] = heap[--n];
         sift_down(x, heap, n, 0);
     }
@@ -40,7 +39,7 @@ static void take_first(const float *x, int32_t *heap, size_t n, size_t k, int32_
 static float guess_bound(const float *x, size_t n, size_t k, int32_t *picks) {
     const size_t stride = n / SAMPLE, rank = 2 * k / stride + 2;
     for (size_t i = 0; i < SAMPLE; i++) picks[i] = (int32_t)(i * stride);
-    take_first(x, picks, SAMPLE, rank, picks + SAMPLE);
+    row_first_k(x, picks, SAMPLE, rank, picks + SAMPLE);
     return value_of(x, picks[SAMPLE + rank - 1]);
 }
 
@@ -52,7 +51,7 @@ size_t row_top_k(const struct rowmath *rm, const float *x, size_t n, size_t k, i
         for (size_t i = 0; i < n; i++) scratch[i] = (int32_t)i;
         n_found = n;
     }
-    take_first(x, scratch, n_found, k, idx);
+    row_first_k(x, scratch, n_found, k, idx);
     return k;
 }
 

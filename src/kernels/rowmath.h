@@ -42,6 +42,8 @@ struct rowmath {
     // above d.max, which is finite. The last bin is added up in registers, which is faster than the
     // other bins.
     void (*weigh)(const float *x, size_t n, struct row_depth d, uint64_t sums[ROW_N_BINS]);
+    // y[i] = x[i] where bit i % 64 of bits[i / 64] is set, -inf elsewhere. y may be x.
+    void (*mask)(const float *x, const uint64_t *bits, size_t n, float *y);
 };
 
 // The scalar definitions. docs/arithmetic.md states error bounds over all floats.
@@ -59,6 +61,9 @@ void sincos_f64(double x, double *sin_x, double *cos_x); // |x| < 2^30
 // without sorting the row. NaN counts as -inf. Returns min(k, n). scratch: int32 [2 * n], and at
 // least [8 * k].
 size_t row_top_k(const struct rowmath *rm, const float *x, size_t n, size_t k, int32_t *idx, int32_t *scratch);
+// Of the numbers with the indices heap [n], which is destroyed, writes the k <= n first ones of that
+// order to idx.
+void row_first_k(const float *x, int32_t *heap, size_t n, size_t k, int32_t *idx);
 // log(sum(exp(x))) = m + log(sum_exp(x, m)), where m is the largest x; the logarithm in double.
 double row_log_sum_exp(const struct rowmath *rm, const float *x, size_t n);
 

@@ -1,6 +1,7 @@
 // sampling/candidates.c - fills an ordered list from a row of logits, and sums weights exactly.
 #include "sampling/candidates.h"
 #include "base/mem.h"
+#include "sampling/masked_row.h"
 #include "sampling/sort_keys.h"
 #include <assert.h>
 #include <float.h>
@@ -66,14 +67,16 @@ void candidates_take_best(struct candidates *c, const float *row, int32_t k) {
         return;
     }
     assert((size_t)k <= c->cap);
-    c->n = row_top_k(c->rm, row, c->n_vocab, (size_t)k, c->ids, (int32_t *)c->keys); // 2 int32 for each token
+    int32_t *const scratch = (int32_t *)c->keys; // 2 for each token
+    c->n = c->mask ? masked_row_top_k(c->rm, row, c->mask, c->n_vocab, (size_t)k, c->ids, scratch)
+                   : row_top_k(c->rm, row, c->n_vocab, (size_t)k, c->ids, scratch);
     read_logits(c, row);
     while (c->n > 1 && c->logits[c->n - 1] == -INFINITY) c->n--;
 }
 
 void candidates_take_from(struct candidates *c, const float *row, float floor) {
     // -inf is no candidate, so the lowest finite float stands for no floor. Ids are found in ascending order, as sort_keys() needs.
-    c->n = c->rm->select_ge(row, c->n_vocab, floor > -FLT_MAX ? floor : -FLT_MAX, c->ids, c->cap);
+    c->n = masked_row_select_ge(c->rm, row, c->mask, c->n_vocab, floor > -FLT_MAX ? floor : -FLT_MAX, c->ids, c->cap);
     assert(c->n <= c->cap);
     read_logits(c, row);
     put_in_order(c, row);

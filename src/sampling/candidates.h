@@ -23,6 +23,9 @@ struct candidates {
     float *weights; // [cap] of the last candidates_weigh(), before rounding to fixed point
     const struct rowmath *rm;
     size_t n_vocab;
+    // Of a row that candidates_take_best() and candidates_take_from() are given: the tokens that count
+    // (sampling/token_mask.h). NULL: all.
+    const uint64_t *mask;
     // Private: [n_vocab] scratch for sorting; keys_out is NULL for a short list, which row_top_k()
     // orders. The histogram of the last candidates_row_weight().
     uint64_t *keys, *keys_out;

@@ -3,7 +3,6 @@
 #include "base/philox.h"
 #include "sampling/list_stages.h"
 #include "sampling/repeats.h"
-#include "sampling/token_mask.h"
 #include <math.h>
 
 // ---- edits of the row -----------------------------------------------------------------------------------------------
@@ -11,7 +10,7 @@
 static bool mask_is_on(const struct sampling_params *p) { return p->masked; }
 static bool mask_row(sampler *s, float max) {
     (void)max;
-    token_mask_apply(s->mask, s->row, s->n_vocab);
+    s->rm->mask(s->row, s->mask, (size_t)s->n_vocab, s->row);
     return true;
 }
 
@@ -296,6 +295,8 @@ void sampler_build_chain(sampler *s) {
     s->restores_level = has_penalties_behind_temp(s);
     s->is_headed = may_be_headed(s);
     s->mask_may_wait = may_mask_wait(s);
+    s->reads_masked = s->p.masked && s->first_cut == 1 &&
+                      (s->p.temp == 0 || (!s->is_headed && sampling_stages[s->chain[1]].ignores_rest));
 }
 
 bool sampler_edits_list(const sampler *s) {

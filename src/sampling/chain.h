@@ -53,8 +53,9 @@ struct sampler {
     bool temp_is_last_stage; // the temperature comes after a cut, and last
     bool restores_level;     // signs matter behind the temperature
     bool mask_may_wait;      // a draw may test the mask afterwards (sampling/sampler.h)
+    bool reads_masked;       // a mask is all that edits the row, which is read through it (masked_row.h)
 
-    float *row;           // [n_vocab] edited logits; NULL if no stage edits them
+    float *row;           // [n_vocab] edited logits; NULL if no stage edits a copy
     const uint64_t *mask; // of the current draw; NULL: all tokens are allowed
     uint32_t n_tried;     // tokens drawn at this position before and taken back
     size_t max_block;     // start of the block with the first maximum of the row checked last
@@ -92,7 +93,7 @@ extern const struct stage sampling_stages[N_STAGES];
 
 // Sets chain and n_chain from s->p.
 void sampler_order_stages(sampler *s);
-// The same, and first_cut, is_headed, temp_is_* and mask_may_wait.
+// The same, and first_cut, is_headed, temp_is_*, mask_may_wait and reads_masked.
 void sampler_build_chain(sampler *s);
 bool sampling_has_penalties(const struct sampling_params *p);
 // Does a stage read the tokens seen?

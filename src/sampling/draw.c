@@ -1,29 +1,16 @@
 // sampling/draw.c - runs the chain of stages on a row of logits and draws a token.
 #include "base/philox.h"
 #include "sampling/chain.h"
+#include "sampling/masked_row.h"
 #include "sampling/token_mask.h"
 #include <math.h>
 #include <string.h>
 
-// The row's maximum is found block by block, so that it can be located again in one block that fits the L1 cache.
-enum { BLOCK = 8192 };
-
-// The largest logit of a row; NaN if any is NaN.
-static float find_max(sampler *s, const float *row) {
-    const size_t n = (size_t)s->n_vocab;
-    float max = -INFINITY;
-    s->max_block = 0;
-    for (size_t i = 0; i < n && !isnan(max); i += BLOCK) {
-        const float m = s->rm->max(row + i, n - i < BLOCK ? n - i : BLOCK);
-        if (!(m <= max)) max = m, s->max_block = i;
-    }
-    return max;
-}
-
-// Finds the largest logit, or tells why the row cannot be drawn from. One pass: the maximum is NaN if any logit is.
-// after: the stage that ran last, for the message; NULL: none.
-static rn_status check_row(sampler *s, const float *row, const struct stage *after, float *max, rn_error *err) {
-    *max = find_max(s, row);
+// Finds the largest logit of those that count, or tells why the row cannot be drawn from. One pass: the maximum is NaN if any logit is.
+// after: the stage that ran last, for the message; NULL: none. mask: of a row that was checked without it; NULL: all count.
+static rn_status check_row(sampler *s, const float *row, const uint64_t *mask, const struct stage *after, float *max,
+                           rn_error *err) {
+    *max = masked_row_max(s->rm, row, mask, (size_t)s->n_vocab, &s->max_block);
     if (isfinite(*max)) return RN_OK;
     const char *logits = after ? "logits after " : "logits", *name = after ? after->name : "";
     if (*max == -INFINITY)
@@ -39,14 +26,21 @@ static rn_status check_row(sampler *s, const float *row, const struct stage *aft
 static rn_status run_edits(sampler *s, const float *logits, size_t first, size_t end, bool check_each, float *max,
                            rn_error *err) {
     rn_status st = RN_OK;
-    if (check_each || sampling_stages[s->chain[first]].reads_row) st = check_row(s, logits, NULL, max, err);
+    const size_t n = (size_t)s->n_vocab;
+    const bool copy_is_masked = s->chain[first] == STAGE_MASK;
+    if (check_each || sampling_stages[s->chain[first]].reads_row) st = check_row(s, logits, NULL, NULL, max, err);
     if (st) return st;
-    memcpy(s->row, logits, (size_t)s->n_vocab * sizeof *s->row);
+    if (copy_is_masked)
+        s->rm->mask(logits, s->mask, n, s->row);
+    else
+        memcpy(s->row, logits, n * sizeof *s->row);
     for (size_t i = first; i < end; i++) {
         const struct stage *const stage = &sampling_stages[s->chain[i]];
-        if (!stage->edit_row(s, *max)) return fail(err, RN_E_CANCELLED, "%s: ended the stream", stage->name);
+        const bool is_done = i == first && copy_is_masked;
+        if (!is_done && !stage->edit_row(s, *max))
+            return fail(err, RN_E_CANCELLED, "%s: ended the stream", stage->name);
         if (check_each || i + 1 == end || sampling_stages[s->chain[i + 1]].reads_row)
-            st = check_row(s, s->row, stage, max, err);
+            st = check_row(s, s->row, NULL, stage, max, err);
         if (st) return st;
     }
     return RN_OK;
@@ -54,17 +48,27 @@ static rn_status run_edits(sampler *s, const float *logits, size_t first, size_t
 
 // A row after the stages that edit it.
 struct edited {
-    const float *row; // the sampler's copy, or the caller's logits if no stage edits them
-    float max;        // the largest of them
+    const float *row;     // the sampler's copy, or the caller's logits if no stage edits them
+    const uint64_t *mask; // of what counts in it; NULL: all
+    float max;            // the largest that counts
 };
 
-// Runs the first n_edits stages of the chain, but the one of the mask only if there is a mask.
-static rn_status edit_row(sampler *s, const float *logits, const uint64_t *mask, size_t n_edits, struct edited *out,
-                          rn_error *err) {
+// A row that is read through the mask, which no other stage edits.
+static rn_status read_masked(sampler *s, const float *logits, const uint64_t *mask, bool is_checked,
+                             struct edited *out, rn_error *err) {
+    rn_status st = is_checked ? RN_OK : check_row(s, logits, NULL, NULL, &out->max, err);
+    *out = (struct edited){.row = logits, .mask = mask};
+    return st ? st : check_row(s, logits, mask, &sampling_stages[STAGE_MASK], &out->max, err);
+}
+
+// Runs the first n_edits stages of the chain, but the one of the mask only if there is a mask. is_checked: all logits are numbers.
+static rn_status edit_row(sampler *s, const float *logits, const uint64_t *mask, size_t n_edits, bool is_checked,
+                          struct edited *out, rn_error *err) {
     const size_t first = s->p.masked && !mask ? 1 : 0;
     s->mask = mask;
-    out->row = n_edits > first ? s->row : logits;
-    if (n_edits <= first) return check_row(s, logits, NULL, &out->max, err);
+    if (mask && s->reads_masked) return read_masked(s, logits, mask, is_checked, out, err);
+    *out = (struct edited){.row = n_edits > first ? s->row : logits};
+    if (n_edits <= first) return check_row(s, logits, NULL, NULL, &out->max, err);
     const bool check_each =
         s->p.stage != NULL; // the caller's function runs once for a draw, also where the row fails
     const rn_status st = run_edits(s, logits, first, n_edits, check_each, &out->max, err);
@@ -74,6 +78,7 @@ static rn_status edit_row(sampler *s, const float *logits, const uint64_t *mask,
 // The first cut fills the list from the row; the stages after it change the list.
 static void take_list(sampler *s, const struct edited *e) {
     const struct stage *const first = &sampling_stages[s->chain[s->first_cut]];
+    s->list.mask = e->mask;
     if (first->take) {
         first->take(s, e->row, e->max);
         return;
@@ -89,7 +94,8 @@ static rn_status edit_list(sampler *s, const struct stage *stage, rn_error *err)
     for (int32_t i = 0; i < s->n_vocab; i++) s->row[i] = -INFINITY;
     for (size_t i = 0; i < list->n; i++) s->row[list->ids[i]] = list->logits[i];
     stage->edit_row(s, list->logits[0]);
-    const rn_status st = check_row(s, s->row, stage, &max, err);
+    const rn_status st = check_row(s, s->row, NULL, stage, &max, err);
+    list->mask = NULL;
     if (st == RN_OK) candidates_take_from(list, s->row, -INFINITY);
     return st;
 }
@@ -122,10 +128,7 @@ static int32_t draw_from_head(sampler *s, const struct edited *e, double u) {
 
 // The first token that has the largest logit of the row checked last.
 static int32_t first_equal(const sampler *s, const struct edited *e) {
-    const size_t at = s->max_block, left = (size_t)s->n_vocab - at;
-    int32_t first = 0;
-    s->rm->select_ge(e->row + at, left < BLOCK ? left : BLOCK, e->max, &first, 1);
-    return (int32_t)at + first;
+    return (int32_t)masked_row_first(s->rm, e->row, e->mask, (size_t)s->n_vocab, e->max, s->max_block);
 }
 
 static rn_status draw_from(sampler *s, const struct edited *e, double u, int32_t *token, rn_error *err) {
@@ -153,13 +156,14 @@ static bool list_is_allowed(const struct candidates *list, const uint64_t *mask)
 }
 
 // Draws without masking the row. False: the token must be drawn from the masked row, with a random number of *purpose. That
-// includes rows that cannot be drawn from, since the mask may hide what is wrong.
+// includes rows that cannot be drawn from, since the mask may hide what is wrong. *is_checked: all logits are numbers.
 static bool draw_and_test(sampler *s, const float *logits, uint32_t position, const uint64_t *mask, int32_t *token,
-                          enum philox_purpose *purpose) {
+                          enum philox_purpose *purpose, bool *is_checked) {
     struct edited e;
     const double u = uniform(s, position, PHILOX_SAMPLE);
     *purpose = PHILOX_SAMPLE;
-    if (edit_row(s, logits, NULL, n_edits_of_draw(s), &e, NULL)) return false;
+    if (edit_row(s, logits, NULL, n_edits_of_draw(s), false, &e, NULL)) return false;
+    *is_checked = e.row == logits;
     // The largest is in every list, and weights are rounded relative to it.
     if (!token_mask_has(mask, first_equal(s, &e))) return false;
     if (!s->is_headed) {
@@ -188,11 +192,13 @@ static rn_status draw(sampler *s, const float *logits, uint32_t position, const 
                       rn_error *err) {
     struct edited e;
     enum philox_purpose purpose = PHILOX_SAMPLE;
+    bool is_checked = false;
     rn_status st = check_mask(s, mask, err);
     if (st) return st;
     s->position = position;
-    if (mask && s->mask_may_wait && draw_and_test(s, logits, position, mask, token, &purpose)) return RN_OK;
-    st = edit_row(s, logits, mask, n_edits_of_draw(s), &e, err);
+    if (mask && s->mask_may_wait && draw_and_test(s, logits, position, mask, token, &purpose, &is_checked))
+        return RN_OK;
+    st = edit_row(s, logits, mask, n_edits_of_draw(s), is_checked, &e, err);
     return st ? st : draw_from(s, &e, uniform(s, position, purpose), token, err);
 }
 
@@ -211,7 +217,7 @@ static rn_status distribution(sampler *s, const float *logits, const uint64_t *m
     struct edited e;
     rn_status st = check_mask(s, mask, err);
     s->position = (uint32_t)s->n_accepted;
-    if (st == RN_OK) st = edit_row(s, logits, mask, s->first_cut, &e, err);
+    if (st == RN_OK) st = edit_row(s, logits, mask, s->first_cut, false, &e, err);
     if (st) return st;
     *n = 0;
     if (max_n == 0) return RN_OK;
@@ -226,6 +232,7 @@ static rn_status distribution(sampler *s, const float *logits, const uint64_t *m
         take_list(s, &e);
         if ((st = finish_list(s, err)) != RN_OK) return st;
     } else {
+        list->mask = e.mask;
         candidates_take_from(list, e.row, -INFINITY);
     }
     const double total = (double)candidates_weigh(list);

@@ -58,7 +58,7 @@ static rn_status take_memory(sampler *s, rn_error *err) {
         if (!(s->lists = mem_alloc(n_lists))) return no_memory(s, err);
         token_lists_copy(&s->p, s->lists);
     }
-    const bool has_row = s->first_cut > 0 || sampler_edits_list(s);
+    const bool has_row = s->first_cut > s->reads_masked || sampler_edits_list(s);
     if (has_row && !(s->row = mem_alloc((size_t)s->n_vocab * sizeof *s->row))) return no_memory(s, err);
     rn_status st = take_history(s, err);
     if (st == RN_OK && feedback_is_on(p)) st = feedback_init(&s->feedback, p, most_tokens(s->n_ctx), err);

@@ -15,7 +15,5 @@ static inline bool token_mask_has(const uint64_t *mask, int32_t token) { return 
 static inline void token_mask_add(uint64_t *mask, int32_t token) { mask[token / 64] |= UINT64_C(1) << token % 64; }
 // Does it allow no token of the vocabulary?
 bool token_mask_is_empty(const uint64_t *mask, int32_t n_vocab);
-// Sets the logits of tokens that it does not allow to -inf. row: [n_vocab].
-void token_mask_apply(const uint64_t *mask, float *row, int32_t n_vocab);
 
 #endif

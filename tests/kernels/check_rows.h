@@ -32,6 +32,12 @@ static void call_select_between(const struct kernel_set *set, const struct row_c
     if (count > room) memset(c->out, 0, 4 * room);
     c->out[c->n] = (float)count;
 }
+// The bits are those of the second input.
+static void call_mask(const struct kernel_set *set, const struct row_call *c) {
+    uint64_t bits[32] = {0};
+    for (size_t i = 0; i < c->n; i++) bits[i / 64] |= (uint64_t)(c->w[i] > c->t) << i % 64;
+    set->row.mask(c->x, bits, c->n, c->out);
+}
 static void call_rms_norm(const struct kernel_set *set, const struct row_call *c) {
     set->rms_norm(c->x, c->which ? c->w : NULL, c->n, 1e-5f, c->out);
 }
@@ -68,6 +74,7 @@ static const struct row_op {
     {"row_exp", call_exp, 1, EITHER},
     {"row_select_ge", call_select, 1, APART},
     {"row_select_between", call_select_between, 2, APART},
+    {"row_mask", call_mask, 1, EITHER},
     {"rms_norm", call_rms_norm, 2, EITHER},
     {"layer_norm", call_layer_norm, 4, EITHER},
     {"softmax", call_softmax, 1, IN_PLACE},

@@ -48,6 +48,7 @@ void neon_row_exp(const float *x, size_t n, float m, float *y);
 size_t neon_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max);
 size_t neon_row_select_between(const float *x, size_t n, float lo, float hi, int32_t *idx, size_t max);
 void neon_row_weigh(const float *x, size_t n, struct row_depth d, uint64_t sums[ROW_N_BINS]);
+void neon_row_mask(const float *x, const uint64_t *bits, size_t n, float *y);
 
 void neon_rms_norm(const float *x, const float *w, size_t n, float eps, float *y);
 void neon_add(float *y, const float *x, size_t n);

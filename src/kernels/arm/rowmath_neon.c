@@ -78,3 +78,16 @@ size_t neon_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_
 size_t neon_row_select_between(const float *x, size_t n, float lo, float hi, int32_t *idx, size_t max) {
     return select_within(x, n, lo, true, hi, idx, max);
 }
+
+void neon_row_mask(const float *x, const uint64_t *bits, size_t n, float *y) {
+    static const uint32_t bit_of[4] = {1, 2, 4, 8};
+    for (size_t i = 0; i < n; i += 4) {
+        const size_t left = n - i < 4 ? n - i : 4;
+        const uint32x4_t stays = vtstq_u32(vdupq_n_u32((uint32_t)(bits[i / 64] >> i % 64 & 15)), vld1q_u32(bit_of));
+        const float32x4_t v = vbslq_f32(stays, load_first(x + i, left), vdupq_n_f32(-INFINITY));
+        if (left == 4)
+            vst1q_f32(y + i, v);
+        else
+            store_first(y + i, left, v);
+    }
+}

@@ -40,7 +40,7 @@
     .kv[KV_Q8].attend = neon_kv_q8_attend,                                                                    \
     .kv[KV_BF16].attend = neon_kv_bf16_attend,                                                                \
     .row = {neon_row_max, neon_row_sum_squares, neon_row_sum_exp, neon_row_exp, neon_row_select_ge,           \
-            neon_row_select_between, neon_row_weigh},                                                             \
+            neon_row_select_between, neon_row_weigh, neon_row_mask},                                              \
     .rms_norm = neon_rms_norm, .add = neon_add, .activate_mul[ACT_FN_SILU] = neon_activate_mul_silu,          \
     .rope = neon_rope,                                                                                       \
     .attend_merge = neon_attend_merge, .attend_finish = neon_attend_finish, .int8_probe = neon_int8_probe

@@ -51,3 +51,7 @@ void ref_row_weigh(const float *x, size_t n, struct row_depth d, uint64_t sums[R
         sums[row_bin_of(d, t)] += row_weight_of(exp_f32(t));
     }
 }
+
+void ref_row_mask(const float *x, const uint64_t *bits, size_t n, float *y) {
+    for (size_t i = 0; i < n; i++) y[i] = bits[i / 64] >> i % 64 & 1 ? x[i] : -INFINITY;
+}

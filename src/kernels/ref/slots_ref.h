@@ -40,7 +40,7 @@
     .kv = {[KV_F16] = REF_KV(ACT_F32, f16), [KV_F32] = REF_KV(ACT_F32, f32), [KV_Q8] = REF_KV(ACT_F32, q8), \
            [KV_BF16] = REF_KV(ACT_BF16, bf16)},                                                            \
     .row = {ref_row_max, ref_row_sum_squares, ref_row_sum_exp, ref_row_exp, ref_row_select_ge,             \
-            ref_row_select_between, ref_row_weigh},                                                            \
+            ref_row_select_between, ref_row_weigh, ref_row_mask},                                              \
     .rms_norm = ref_rms_norm, .layer_norm = ref_layer_norm, .softmax = ref_softmax, .add = ref_add,        \
     .add_scaled = ref_add_scaled, .scale = ref_scale, .mul = ref_mul, .softcap = ref_softcap,              \
     .activate = ACT_FNS(ref_activate), .activate_mul = ACT_FNS(ref_activate_mul),                          \

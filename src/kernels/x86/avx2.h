@@ -49,6 +49,7 @@ void avx2_row_exp(const float *x, size_t n, float m, float *y);
 size_t avx2_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max);
 size_t avx2_row_select_between(const float *x, size_t n, float lo, float hi, int32_t *idx, size_t max);
 void avx2_row_weigh(const float *x, size_t n, struct row_depth d, uint64_t sums[ROW_N_BINS]);
+void avx2_row_mask(const float *x, const uint64_t *bits, size_t n, float *y);
 
 void avx2_rms_norm(const float *x, const float *w, size_t n, float eps, float *y);
 void avx2_layer_norm(const float *x, const float *w, const float *bias, size_t n, float eps, float *y);

@@ -99,3 +99,18 @@ size_t avx2_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_
 size_t avx2_row_select_between(const float *x, size_t n, float lo, float hi, int32_t *idx, size_t max) {
     return select_within(x, n, lo, true, hi, idx, max);
 }
+
+void avx2_row_mask(const float *x, const uint64_t *bits, size_t n, float *y) {
+    const __m256 none = _mm256_set1_ps(-INFINITY);
+    const __m256i bit_of = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    for (size_t i = 0; i < n; i += 8) {
+        const size_t left = n - i < 8 ? n - i : 8;
+        const __m256i word = _mm256_set1_epi32((int)(bits[i / 64] >> i % 64 & 0xff));
+        const __m256 stays = _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(word, bit_of), bit_of));
+        const __m256 v = _mm256_blendv_ps(none, left == 8 ? _mm256_loadu_ps(x + i) : load_first(x + i, left), stays);
+        if (left == 8)
+            _mm256_storeu_ps(y + i, v);
+        else
+            store_first(y + i, left, v);
+    }
+}

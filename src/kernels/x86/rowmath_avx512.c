@@ -90,3 +90,11 @@ size_t avx512_row_select_ge(const float *x, size_t n, float t, int32_t *idx, siz
 size_t avx512_row_select_between(const float *x, size_t n, float lo, float hi, int32_t *idx, size_t max) {
     return select_within(x, n, lo, true, hi, idx, max);
 }
+
+void avx512_row_mask(const float *x, const uint64_t *bits, size_t n, float *y) {
+    const __m512 none = _mm512_set1_ps(-INFINITY);
+    for (size_t i = 0; i < n; i += LANES) {
+        const __mmask16 left = lanes_left(n - i), stays = left & (__mmask16)(bits[i / 64] >> i % 64);
+        _mm512_mask_storeu_ps(y + i, left, _mm512_mask_loadu_ps(none, stays, x + i));
+    }
+}

@@ -40,7 +40,7 @@
     .kv[KV_Q8].attend = avx2_kv_q8_attend,                                                                    \
     .kv[KV_BF16].attend = avx2_kv_bf16_attend,                                                                \
     .row = {avx2_row_max, avx2_row_sum_squares, avx2_row_sum_exp, avx2_row_exp, avx2_row_select_ge,        \
-            avx2_row_select_between, avx2_row_weigh},                                                          \
+            avx2_row_select_between, avx2_row_weigh, avx2_row_mask},                                           \
     .rms_norm = avx2_rms_norm, .layer_norm = avx2_layer_norm, .softmax = avx2_softmax, .add = avx2_add,       \
     .add_scaled = avx2_add_scaled, .scale = avx2_scale, .mul = avx2_mul, .softcap = avx2_softcap,             \
     .activate = ACT_FNS(avx2_activate), .activate_mul = ACT_FNS(avx2_activate_mul),                           \

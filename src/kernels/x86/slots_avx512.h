@@ -19,7 +19,7 @@
     .prepare_act[ACT_BF16] = avx512_prepare_bf16,                                                             \
     .prepare_act[ACT_Q8_256] = avx512_prepare_q8_256,                                                         \
     .row = {avx512_row_max, avx512_row_sum_squares, avx512_row_sum_exp, avx512_row_exp, avx512_row_select_ge,\
-            avx512_row_select_between, avx512_row_weigh},                                                     \
+            avx512_row_select_between, avx512_row_weigh, avx512_row_mask},                                    \
     .rms_norm = avx512_rms_norm, .layer_norm = avx512_layer_norm, .softmax = avx512_softmax,                  \
     .add = avx512_add, .add_scaled = avx512_add_scaled, .scale = avx512_scale, .mul = avx512_mul,             \
     .softcap = avx512_softcap, .activate = ACT_FNS(avx512_activate),                                          \
