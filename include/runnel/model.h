@@ -174,6 +174,28 @@ typedef struct rn_adapter_info {
 RN_API rn_status rn_model_get_adapter(const rn_model *model, size_t i, rn_adapter_info *info,
                                       rn_error *err);
 
+// Draft heads: small networks that stand on a model and guess its next tokens
+// (docs/speculation.md).
+typedef enum rn_draft_head {
+    RN_DRAFT_HEAD_MTP,    // next-token-prediction layers that ship in the model's own file
+    RN_DRAFT_HEAD_MEDUSA, // Medusa heads, FasterDecoding's files
+    RN_DRAFT_HEAD_EAGLE   // EAGLE-1, EAGLE-2 or EAGLE-3, SafeAILab's files
+} rn_draft_head;
+/**
+ * Adds draft heads of a kind to a model, before an engine is opened with it. Requests say whether
+ * they are used (rn_request.speculate). What the heads share with the model is in memory once.
+ *
+ * @param path  the safetensors file of the heads, or the folder that holds it; it stays mapped
+ * until rn_model_close(). RN_DRAFT_HEAD_MTP: NULL.
+ * @return RN_OK; RN_E_ARG (no path, or one too many); RN_E_STATE (the model has heads of this kind,
+ *         or an engine has been opened with it); RN_E_FORMAT, RN_E_UNSUPPORTED (malformed, another
+ *         model's, or with parts that are not supported: names file and tensor; a model without
+ * such layers); RN_E_LIMIT (too many heads); RN_E_IO; RN_E_NOMEM. After an error the model is as
+ *         before. Threads: one at a time, and no other call with the model meanwhile.
+ */
+RN_API rn_status rn_model_add_draft_heads(rn_model *model, rn_draft_head kind, const char *path,
+                                          rn_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -95,6 +95,10 @@ struct backend_spec {
     // and outlives it. Its weights may be shared instead of copied; then only its plan counts them.
     // NULL: none.
     const backend *weights_of;
+    // Of a part (model_build_part()): an open backend of the same kind that loads the model on which
+    // the part stands before this one loads the part, and outlives it. Borrowed matrices may be
+    // shared instead of copied; then only its plan counts them. NULL: none.
+    const backend *base;
 };
 
 // Bytes that a program needs in one memory, known before anything is allocated.

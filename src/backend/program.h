@@ -34,6 +34,8 @@ struct matrix {
     const uint8_t *data;
     const struct file_map *file; // the file that holds data; NULL: none
     size_t n_slices, slice_bytes;
+    // of a part: it is a matrix of the model that the part stands on (backend_spec.base)
+    bool is_borrowed;
 };
 
 // An adapter's change of a matrix (LoRA, Hu et al. 2021, 2106.09685): W + scale * B A, where the

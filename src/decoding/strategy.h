@@ -107,7 +107,8 @@ enum {
     STRATEGY_MAIN = 0, // there from the start, on slot 0: the prompt, then the tokens that were emitted
     STRATEGY_MAX_CHOICES = 64,
     STRATEGY_MAX_SEQS = 64, // of a stream
-    STRATEGY_MAX_SLOTS = 8, // slot 0 is the model that the request names, the others are the engine's other models
+    // Slot 0 is the model that the request names; the others are the engine's other models and parts of draft heads.
+    STRATEGY_MAX_SLOTS = 16,
     STRATEGY_HELPER_ROUNDS = 16 // steps of helper models before one of the main model, at most
 };
 
@@ -115,7 +116,8 @@ enum {
 struct strategy_env_ops {
     // A sequence on a slot that shall hold these tokens (copied). RN_E_ARG: no such slot or token.
     // RN_E_LIMIT: n exceeds the slot's context or the stream's limit, or the strategy has all the
-    // sequences that it needs. RN_E_NOMEM.
+    // sequences that it needs. RN_E_NOMEM. On a slot of a part n is 0: its rows read vectors, which
+    // only the strategy has, so only the strategy's own rows fill it, and suspend empties it.
     rn_status (*seq_open)(void *user, int32_t slot, const int32_t *tokens, int32_t n, int32_t *seq, rn_error *err);
     // Another one on the same slot that holds the same tokens; scratch nodes are not copied. Errors
     // as above.
@@ -126,11 +128,24 @@ struct strategy_env_ops {
     // As lm_keep(). What is kept of the main sequence must have been emitted.
     rn_status (*seq_keep)(void *user, int32_t seq, const int32_t *path, int32_t n, rn_error *err);
     // Its first n tokens stay; scratch nodes go. Where a model cannot go back that far the engine
-    // evaluates rows again.
+    // evaluates rows again; of a part's sequence fewer stay then (seq_len).
     void (*seq_truncate)(void *user, int32_t seq, int32_t n);
 };
 
+// What a slot is, if it is not a model: a part whose rows have a token and an input vector
+// (model_build_part()).
+enum strategy_part {
+    STRATEGY_PART_NONE,
+    STRATEGY_PART_NEXTN,  // number: which layer
+    STRATEGY_PART_MEDUSA, // number: which head
+    STRATEGY_PART_EAGLE,
+    STRATEGY_PART_EAGLE3,
+    STRATEGY_PART_EAGLE3_TAPS,
+    STRATEGY_PART_OF_ANOTHER // of another model than that of slot 0
+};
 struct strategy_slot {
+    enum strategy_part part;
+    int32_t number;
     int32_t n_vocab, n_embd;
     int32_t n_ctx;     // longest sequence
     int32_t n_scratch; // scratch nodes of a sequence, at most

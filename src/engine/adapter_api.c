@@ -104,7 +104,7 @@ rn_status rn_engine_set_adapters(rn_engine *e, size_t model, const rn_adapter *a
                                  rn_error *err) {
     struct lm_adapters list;
     if (!e) return fail(err, RN_E_ARG, "rn_engine_set_adapters: NULL argument");
-    rn_status st = check_range("model", (int64_t)model, 0, (int64_t)e->n_model_slots - 1, err);
+    rn_status st = check_range("model", (int64_t)model, 0, (int64_t)e->n_models - 1, err);
     if (st == RN_OK) st = model_slot_read_adapters(&e->model_slots[model], adapters, n_adapters, &list, err);
     if (st != RN_OK) return st;
     mutex_lock(&e->lock);
@@ -114,7 +114,7 @@ rn_status rn_engine_set_adapters(rn_engine *e, size_t model, const rn_adapter *a
 }
 
 float rn_engine_adapter_scale(rn_engine *e, size_t model, size_t adapter) {
-    if (!e || model >= e->n_model_slots) return 0;
+    if (!e || model >= e->n_models) return 0;
     const struct lm_adapters list = model_slot_adapters(e, &e->model_slots[model]);
     for (int32_t i = 0; i < list.n; i++)
         if ((size_t)list.of[i].adapter == adapter) return list.of[i].scale;

@@ -70,8 +70,8 @@ rn_status rn_embed_get_shape(rn_engine *engine, size_t model, const rn_embed_opt
     if (!engine) return fail(err, RN_E_ARG, "rn_embed_get_shape: NULL argument");
     rn_status st = sized_check(&public_embed_shape, shape, err);
     if (st != RN_OK) return st;
-    if (model >= engine->n_model_slots)
-        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_model_slots - 1);
+    if (model >= engine->n_models)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_models - 1);
     if ((st = read_options(opt, &o, err)) != RN_OK) return st;
     if ((st = find_shape(&engine->model_slots[model], &o, n_ids, &own, err)) == RN_OK)
         sized_write(&public_embed_shape, &own, shape);

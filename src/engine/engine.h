@@ -31,6 +31,9 @@
 #include <stdatomic.h>
 
 #define ENGINE_MAX_MODELS   8
+#define ENGINE_MAX_SLOTS    STRATEGY_MAX_SLOTS // models, and the parts of their draft heads
+#define ENGINE_MAX_PARTS    8                  // of a model's draft heads
+#define N_DRAFT_HEADS       (RN_DRAFT_HEAD_EAGLE + 1)
 #define ENGINE_MAX_STREAMS  4096
 #define ENGINE_MAX_END      64 // end tokens of a model
 #define ENGINE_MAX_STOP_IDS 128
@@ -46,6 +49,12 @@ struct model_grammars {
     char *names;    // of control tokens
     int32_t *named; // [n_named] these tokens
     size_t n_named;
+};
+
+// A draft head of a model, or a part of one: a program of its own (model_build_part()).
+struct model_part {
+    const package *pkg; // lent; NULL: the model's own
+    struct part_spec spec;
 };
 
 struct rn_model {
@@ -68,7 +77,12 @@ struct rn_model {
         char *name; // owned
     } adapters[PROGRAM_MAX_ADAPTERS];
     size_t n_adapters;
-    atomic_bool is_open; // an engine has been opened with it: its adapters do not change any more
+    struct model_part parts[ENGINE_MAX_PARTS]; // of its draft heads, those of a kind side by side
+    size_t n_parts;
+    bool has_heads[N_DRAFT_HEADS];          // by enum rn_draft_head
+    package *head_files[N_DRAFT_HEADS];     // NULL: none
+    int32_t taps[PROGRAM_MAX_TAPS], n_taps; // layers that a draft head reads
+    atomic_bool is_open; // an engine has been opened with it: adapters and draft heads do not change any more
 };
 rn_status model_grammars_open(rn_model *m, rn_error *err);
 void model_grammars_close(rn_model *m);
@@ -100,9 +114,11 @@ struct stream_rows {
     int32_t at;
 };
 
-// One model in one engine.
+// One model in one engine, or one part of a model's draft heads.
 struct model_slot {
     rn_model *m;
+    const struct model_part *part; // of m's; NULL: the slot is the model itself
+    struct model_slot *base;       // of a part: the model's slot
     // an earlier slot of the same file whose program and weights are shared; NULL: none
     struct model_slot *weights_of;
     struct model *program;
@@ -348,8 +364,8 @@ struct engine_call {
 };
 
 struct rn_engine {
-    struct model_slot model_slots[ENGINE_MAX_MODELS];
-    size_t n_model_slots;
+    struct model_slot model_slots[ENGINE_MAX_SLOTS]; // the models, then parts of their draft heads
+    size_t n_models, n_model_slots;
     const struct kernel_set *kernels;
     pool *threads;
     rn_engine_options opt;
@@ -406,6 +422,7 @@ struct stream_room model_slot_room(const rn_engine *e, const struct model_slot *
 // adapter_api.c: frees those of a model; the list of a request, checked; the list of streams that name
 // none.
 void model_close_adapters(rn_model *m);
+void model_close_draft_heads(rn_model *m); // draft_heads.c
 rn_status model_slot_read_adapters(const struct model_slot *l, const rn_adapter *list, size_t n,
                                    struct lm_adapters *out, rn_error *err);
 struct lm_adapters model_slot_adapters(rn_engine *e, const struct model_slot *l);

@@ -50,7 +50,8 @@ static enum kv_codec codec_of(rn_kv_type t) {
 
 static struct model_slot *first_of_same_model(rn_engine *e, const struct model_slot *l) {
     for (struct model_slot *t = e->model_slots; t < l; t++)
-        if (t->m == l->m || (!t->m->n_adapters && !l->m->n_adapters && package_is_same(t->m->pkg, l->m->pkg)))
+        if (t->m == l->m || (!t->m->n_adapters && !l->m->n_adapters && !t->m->n_parts && !l->m->n_parts &&
+                             package_is_same(t->m->pkg, l->m->pkg)))
             return t;
     return NULL;
 }
@@ -58,8 +59,27 @@ static struct model_slot *first_of_same_model(rn_engine *e, const struct model_s
 static rn_status build_program(rn_model *m, struct model **out, rn_error *err) {
     const struct adapter_file *adapters[PROGRAM_MAX_ADAPTERS];
     for (size_t i = 0; i < m->n_adapters; i++) adapters[i] = m->adapters[i].file;
-    return model_build_with(m->pkg, &(struct model_spec){.adapters = adapters, .n_adapters = m->n_adapters}, out,
-                            err);
+    const struct model_spec spec = {
+        .taps = m->taps, .n_taps = m->n_taps, .adapters = adapters, .n_adapters = m->n_adapters};
+    return model_build_with(m->pkg, &spec, out, err);
+}
+
+// The program has been built.
+static rn_status open_backend(rn_engine *e, struct model_slot *l, rn_error *err) {
+    const struct backend_spec spec = {.name = e->opt.backend,
+                                      .arithmetic = e->opt.arithmetic,
+                                      .threads = e->threads,
+                                      .kernels = e->kernels,
+                                      .keeps_rows = e->opt.no_repack,
+                                      .weights_of = l->weights_of ? l->weights_of->backend : NULL,
+                                      .base = l->base ? l->base->backend : NULL};
+    rn_status st = backend_open(&spec, &l->backend, err);
+    if (st == RN_OK) st = backend_supports(l->backend, model_program(l->program), err);
+    if (st != RN_OK) return st;
+    const int32_t n_groups = model_program(l->program)->n_groups;
+    for (int32_t g = 0; g < n_groups; g++) l->codec[g] = codec_of(e->opt.kv_type);
+    kv_codecs_name(l->codec, n_groups, l->kv_name);
+    return RN_OK;
 }
 
 static rn_status prepare_model_slot(rn_engine *e, struct model_slot *l, rn_model *m, rn_error *err) {
@@ -71,19 +91,26 @@ static rn_status prepare_model_slot(rn_engine *e, struct model_slot *l, rn_model
         l->program = l->weights_of->program;
     else
         st = build_program(m, &l->program, err);
-    const struct backend_spec spec = {.name = e->opt.backend,
-                                      .arithmetic = e->opt.arithmetic,
-                                      .threads = e->threads,
-                                      .kernels = e->kernels,
-                                      .keeps_rows = e->opt.no_repack,
-                                      .weights_of = l->weights_of ? l->weights_of->backend : NULL};
-    if (st == RN_OK) st = backend_open(&spec, &l->backend, err);
-    if (st == RN_OK) st = backend_supports(l->backend, model_program(l->program), err);
-    if (st != RN_OK) return st;
-    const int32_t n_groups = model_program(l->program)->n_groups;
-    for (int32_t g = 0; g < n_groups; g++) l->codec[g] = codec_of(e->opt.kv_type);
-    kv_codecs_name(l->codec, n_groups, l->kv_name);
-    return RN_OK;
+    return st == RN_OK ? open_backend(e, l, err) : st;
+}
+
+// A slot for each part of each model, once per program: streams of all slots of the program use it.
+static rn_status prepare_parts(rn_engine *e, rn_error *err) {
+    rn_status st = RN_OK;
+    for (size_t i = 0; st == RN_OK && i < e->n_models; i++) {
+        struct model_slot *const base = &e->model_slots[i];
+        if (base->weights_of) continue;
+        for (size_t k = 0; st == RN_OK && k < base->m->n_parts; k++) {
+            if (e->n_model_slots == ENGINE_MAX_SLOTS)
+                return fail(err, RN_E_LIMIT, "models: more than %d with the parts of their draft heads",
+                            ENGINE_MAX_SLOTS);
+            struct model_slot *const l = &e->model_slots[e->n_model_slots++];
+            l->m = base->m, l->part = &base->m->parts[k], l->base = base;
+            st = model_build_part(l->part->pkg, &l->part->spec, base->program, &l->program, err);
+            if (st == RN_OK) st = open_backend(e, l, err);
+        }
+    }
+    return st;
 }
 
 static bool repack_progress(void *user, uint64_t done, uint64_t total) {
@@ -144,7 +171,7 @@ rn_status engine_open_lms(rn_model *const *models, const struct given_lm *lms, s
     e->log = (log_sink){NULL, NULL, LOG_DEBUG};
     if (o.log) e->log = (log_sink){(void (*)(void *, int, const char *))o.log, o.log_user, LOG_DEBUG};
     e->calls_end = &e->calls;
-    e->n_model_slots = n_models;
+    e->n_models = e->n_model_slots = n_models;
     e->min_parallel_read = lms ? 0 : MIN_PARALLEL_READ; // models of tests are tiny
     for (size_t i = 0; lms && i < n_models; i++)
         e->model_slots[i].lm = lms[i].lm, e->model_slots[i].kv = lms[i].kv,
@@ -152,8 +179,9 @@ rn_status engine_open_lms(rn_model *const *models, const struct given_lm *lms, s
     st = choose_machine(e, err);
     for (size_t i = 0; st == RN_OK && i < n_models; i++)
         st = prepare_model_slot(e, &e->model_slots[i], models[i], err);
+    if (st == RN_OK) st = prepare_parts(e, err);
     if (st == RN_OK) st = engine_plan(e, err);
-    for (size_t i = 0; st == RN_OK && i < n_models; i++) st = load_model_slot(e, &e->model_slots[i], err);
+    for (size_t i = 0; st == RN_OK && i < e->n_model_slots; i++) st = load_model_slot(e, &e->model_slots[i], err);
     for (size_t i = 0; st == RN_OK && i < n_models; i++) model_slot_fill_slots(e, &e->model_slots[i]);
     if (st == RN_OK) st = start_thread(e, err);
     if (st == RN_OK)
@@ -177,7 +205,7 @@ void rn_engine_close(rn_engine *e) {
         mutex_unlock(&e->lock);
         thread_join(e->step_thread);
     }
-    for (size_t i = e->n_model_slots; i-- > 0;) { // before the one whose weights it uses
+    for (size_t i = e->n_model_slots; i-- > 0;) { // before the one whose weights it uses, or on which it stands
         struct model_slot *l = &e->model_slots[i];
         lm_destroy(l->lm);
         backend_destroy(l->backend);
@@ -197,8 +225,7 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
     if (!e) return fail(err, RN_E_ARG, "rn_engine_get_info: NULL argument");
     const rn_status st = sized_check(&public_engine_info, info, err);
     if (st != RN_OK) return st;
-    if (model >= e->n_model_slots)
-        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, e->n_model_slots - 1);
+    if (model >= e->n_models) return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, e->n_models - 1);
     const struct model_slot *l = &e->model_slots[model];
     const struct backend_memory *const host = &l->plan.memory[0];
     const struct stream_room room = model_slot_room(e, l);

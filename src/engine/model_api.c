@@ -144,6 +144,7 @@ void rn_model_close(rn_model *m) {
     mem_free(m->rerank_template);
     mem_free(m->tokenizer_error);
     model_close_adapters(m); // they refer to the package
+    model_close_draft_heads(m);
     package_close(m->pkg);
     mem_free(m);
 }

@@ -8,12 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEFAULT_BATCH   512
-#define LOGITS_BYTES    ((size_t)64 << 20) // logits kept of one step
-#define LEAST_RESULTS   8
-#define LIMIT_SHARE_NUM 9 // share of the available memory; the rest is left to other programs
-#define LIMIT_SHARE_DEN 10
-#define IDLE_SEQS       64 // sequences of idle sessions
+#define DEFAULT_BATCH 512
+#define LOGITS_BYTES  ((size_t)64 << 20) // logits kept of one step
+#define LEAST_RESULTS 8
+// Steps of a part are drafts of some streams, or the last rows of a prompt.
+#define PART_BATCH        64
+#define PART_LOGITS_BYTES ((size_t)16 << 20)
+#define LIMIT_SHARE_NUM   9 // share of the available memory; the rest is left to other programs
+#define LIMIT_SHARE_DEN   10
+#define IDLE_SEQS         64 // sequences of idle sessions
 // Sequences whose windows stay cached for later requests, in groups of windowed layers; in addition to two per stream.
 #define CACHED_WINDOWS 8
 #define STATE_INTERVAL 1024 // positions between two kept states, so at most this many are evaluated again
@@ -79,11 +82,21 @@ int32_t model_slot_n_vocab(const struct model_slot *l) {
     return l->lm ? l->lm->n_vocab : (int32_t)p->width[p->logits];
 }
 
-struct lm_config model_slot_config(const rn_engine *e, const struct model_slot *l) {
+static size_t n_batch_of(const rn_engine *e, const struct model_slot *l) {
+    const size_t n = e->opt.n_batch ? (size_t)e->opt.n_batch : DEFAULT_BATCH;
+    return l->part && n > PART_BATCH ? PART_BATCH : n;
+}
+
+static size_t n_logits_of(const struct model_slot *l) {
     const struct program *p = model_program(l->program);
-    const size_t n_batch = e->opt.n_batch ? (size_t)e->opt.n_batch : DEFAULT_BATCH, n_vocab = p->width[p->logits];
-    size_t n_logits = LOGITS_BYTES / (n_vocab * sizeof(float));
-    n_logits = n_logits < LEAST_RESULTS ? LEAST_RESULTS : n_logits;
+    const size_t row_bytes =
+        (p->width[p->logits] ? p->width[p->logits] : 1) * sizeof(float); // some parts have no head
+    const size_t n = (l->part ? PART_LOGITS_BYTES : LOGITS_BYTES) / row_bytes;
+    return n < LEAST_RESULTS ? LEAST_RESULTS : n;
+}
+
+struct lm_config model_slot_config(const rn_engine *e, const struct model_slot *l) {
+    const size_t n_batch = n_batch_of(e, l), n_logits = n_logits_of(l);
     struct lm_config c = {
         .n_ctx = l->n_ctx,
         .n_batch = (int32_t)n_batch,
@@ -165,7 +178,7 @@ uint64_t model_slot_kv_bytes(const rn_engine *e, const struct model_slot *l) {
 }
 
 uint64_t model_slot_copied_bytes(const struct model_slot *l) {
-    return l->weights_of ? 0 : package_made_bytes(l->m->pkg);
+    return l->weights_of || l->part ? 0 : package_made_bytes(l->m->pkg);
 }
 
 // Bytes of a model slot in one memory besides keys and values.
@@ -178,7 +191,7 @@ static uint64_t fixed_bytes_in(const rn_engine *e, const struct model_slot *l, s
 // Bytes of running and queued streams, all counted like those of the model slot with the largest streams.
 static uint64_t streams_bytes(const rn_engine *e) {
     uint64_t runs = 0, waits = 0;
-    for (size_t i = 0; i < e->n_model_slots; i++) {
+    for (size_t i = 0; i < e->n_models; i++) {
         const uint64_t running = stream_running_bytes(e, &e->model_slots[i]),
                        waiting = stream_waiting_bytes(&e->model_slots[i]);
         runs = running > runs ? running : runs;
@@ -329,12 +342,11 @@ static rn_status plan_model_slot(rn_engine *e, struct model_slot *l, int64_t fit
     if (e->opt.n_kv && n_kv > fits) return refuse(e, "n_kv", n_kv, fits, err);
     if (fits < (n_ctx < KV_PAGE ? n_ctx : KV_PAGE))
         return refuse(e, "context", n_ctx < KV_PAGE ? n_ctx : KV_PAGE, fits, err);
-    if (n_ctx > fits) {
-        l->n_ctx = (int32_t)fits;
+    if (n_ctx > fits) l->n_ctx = (int32_t)fits;
+    if (n_ctx > fits && !l->part)
         log_to(&e->log, LOG_WARN, "context: %d tokens, the most that fits into memory (the model has %d)", l->n_ctx,
                n_ctx_train);
-    }
-    if (n_ctx > n_ctx_train)
+    if (n_ctx > n_ctx_train && !l->part)
         log_to(&e->log, LOG_WARN, "context: %d tokens are more than the model was trained for (%d)", l->n_ctx,
                n_ctx_train);
     if (l->n_kv > fits) l->n_kv = fits;

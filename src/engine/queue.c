@@ -71,7 +71,7 @@ static bool model_slot_is_held(const rn_engine *e, const struct model_slot *l, i
 
 rn_stream *queue_next(rn_engine *e, int64_t now) {
     rn_stream *first = NULL;
-    bool held[ENGINE_MAX_MODELS];
+    bool held[ENGINE_MAX_SLOTS];
     if (e->n_queued == 0 || e->n_running >= e->opt.n_streams) return NULL;
     for (size_t i = 0; i < e->n_model_slots; i++) held[i] = model_slot_is_held(e, &e->model_slots[i], now);
     const struct levels l = class_levels(e, now);

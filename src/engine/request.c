@@ -23,7 +23,7 @@ static int32_t draft_most(const rn_request *r) { return r->draft_max ? r->draft_
 
 static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error *err) {
     rn_status st;
-    if ((st = check_range("model", (int64_t)r->model, 0, (int64_t)e->n_model_slots - 1, err)) != RN_OK) return st;
+    if ((st = check_range("model", (int64_t)r->model, 0, (int64_t)e->n_models - 1, err)) != RN_OK) return st;
     if ((st = check_range("max_tokens", r->max_tokens, -1, INT32_MAX, err)) != RN_OK) return st;
     if ((st = check_range("stream_interval", r->stream_interval, 1, 1024, err)) != RN_OK) return st;
     if ((st = check_range("logprobs", r->logprobs, -1, LOGPROBS_MAX_TOP, err)) != RN_OK) return st;
@@ -474,7 +474,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
 rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, size_t n, const char *strategy_name,
                                const void *params, rn_stream **out, rn_error *err) {
     *out = NULL;
-    rn_status st = check_range("model", (int64_t)model, 0, (int64_t)e->n_model_slots - 1, err);
+    rn_status st = check_range("model", (int64_t)model, 0, (int64_t)e->n_models - 1, err);
     if (st == RN_OK) st = check_ids("ids", ids, n, e->model_slots[model].lm->n_vocab, err);
     if (st == RN_OK && n == 0) st = fail(err, RN_E_ARG, "ids: none given");
     if (st == RN_OK && n > (size_t)e->model_slots[model].n_ctx)

@@ -202,6 +202,7 @@ static void run_step(rn_engine *e, struct model_slot *l, int64_t now) {
     mutex_unlock(&e->lock);
     const int64_t t0 = clock_now_ns();
     rn_status st = package_check_files(l->m->pkg, &err);
+    if (st == RN_OK && l->part && l->part->pkg) st = package_check_files(l->part->pkg, &err);
     if (st != RN_OK)
         failed_row = LM_ALL_ROWS;
     else

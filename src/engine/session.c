@@ -10,8 +10,8 @@
 rn_status rn_session_open(rn_engine *engine, size_t model, rn_session **session, rn_error *err) {
     if (session) *session = NULL;
     if (!engine || !session) return fail(err, RN_E_ARG, "rn_session_open: NULL argument");
-    if (model >= engine->n_model_slots)
-        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_model_slots - 1);
+    if (model >= engine->n_models)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_models - 1);
     rn_session *s = mem_calloc(1, sizeof *s);
     if (s) s->tokens = mem_calloc((size_t)engine->model_slots[model].n_ctx + 1, sizeof *s->tokens);
     if (!s || !s->tokens) {

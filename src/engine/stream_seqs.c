@@ -44,12 +44,31 @@ struct model_slot *stream_slot(const rn_stream *s, int32_t slot) {
                                                    : model_slot_of_slot(s->engine, s->model_slot, (size_t)slot);
 }
 
+static enum strategy_part part_of(const struct model_slot *own, const struct model_slot *l) {
+    static const enum strategy_part parts[] = {[PART_NEXTN] = STRATEGY_PART_NEXTN,
+                                               [PART_MEDUSA] = STRATEGY_PART_MEDUSA,
+                                               [PART_EAGLE] = STRATEGY_PART_EAGLE,
+                                               [PART_EAGLE3] = STRATEGY_PART_EAGLE3,
+                                               [PART_EAGLE3_TAPS] = STRATEGY_PART_EAGLE3_TAPS};
+    if (!l->part) return STRATEGY_PART_NONE;
+    return l->base->program == own->program ? parts[l->part->spec.kind] : STRATEGY_PART_OF_ANOTHER;
+}
+
 void model_slot_fill_slots(rn_engine *e, struct model_slot *own) {
     for (size_t i = 0; i < e->n_model_slots; i++) {
         const struct model_slot *l = model_slot_of_slot(e, own, i);
-        own->slots[i] = (struct strategy_slot){l->lm->n_vocab, l->lm->n_embd, l->n_ctx, l->n_scratch, &l->step_time};
+        own->slots[i] = (struct strategy_slot){.part = part_of(own, l),
+                                               .number = l->part ? l->part->spec.number : 0,
+                                               .n_vocab = l->lm->n_vocab,
+                                               .n_embd = l->lm->n_embd,
+                                               .n_ctx = l->n_ctx,
+                                               .n_scratch = l->n_scratch,
+                                               .time = &l->step_time};
     }
 }
+
+// The engine cannot evaluate rows of a part again: they read vectors, which it does not keep.
+static bool is_of_part(const struct stream_seq *q) { return q->model_slot && q->model_slot->part; }
 
 // ---- create and release ---------------------------------------------------------------------------------------------
 
@@ -161,6 +180,7 @@ static void release(struct stream_seq *q) {
     if (q->model_slot && q->seq >= 0) lm_seq_free(q->model_slot->lm, q->seq);
     q->seq = -1;
     q->n_nodes = 0;
+    if (is_of_part(q)) q->n = 0;
 }
 
 void stream_release_main(rn_stream *s, bool keep_for_session) {
@@ -203,9 +223,11 @@ static rn_status seq_open(void *user, int32_t slot, const int32_t *tokens, int32
     struct model_slot *l = stream_slot(s, slot);
     if (!l) return fail(err, RN_E_ARG, "strategy: model slot %d is outside 0..%d", slot, s->play.env.n_slots - 1);
     for (int32_t i = 0; i < n; i++)
-        if (tokens[i] < 0 || tokens[i] >= l->lm->n_vocab)
+        if (tokens[i] < 0 || tokens[i] >= l->lm->n_tokens)
             return fail(err, RN_E_ARG, "strategy: token %d is outside 0..%d of model slot %d", tokens[i],
-                        l->lm->n_vocab - 1, slot);
+                        l->lm->n_tokens - 1, slot);
+    if (l->part && n > 0)
+        return fail(err, RN_E_ARG, "strategy: a sequence of model slot %d, a part, begins empty", slot);
     const rn_status st = take_place(s, l, n, seq, err);
     if (st != RN_OK) return st;
     struct stream_seq *q = &s->play.seqs[*seq];
@@ -277,7 +299,12 @@ static void seq_truncate(void *user, int32_t seq, int32_t n) {
     if (q->seq < 0) return;
     if (q->n_nodes) (void)lm_keep(q->model_slot->lm, q->seq, NULL, 0, NULL); // cannot fail: it only drops the tree
     q->n_nodes = 0;
-    if (lm_seq_len(q->model_slot->lm, q->seq) > q->n && lm_truncate(q->model_slot->lm, q->seq, q->n) < q->n)
+    if (lm_seq_len(q->model_slot->lm, q->seq) <= q->n) return;
+    const int32_t left = lm_truncate(q->model_slot->lm, q->seq, q->n);
+    if (left == q->n) return;
+    if (is_of_part(q))
+        q->n = left;
+    else
         s->play.seqs_changed = true;
 }
 

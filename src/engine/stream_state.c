@@ -68,8 +68,8 @@ void model_slot_show(struct model_slot *l) {
 
 rn_status rn_engine_get_step_time(rn_engine *engine, size_t model, size_t n_rows, rn_step_time *time, rn_error *err) {
     if (!engine || !time) return fail(err, RN_E_ARG, "rn_engine_get_step_time: NULL argument");
-    if (model >= engine->n_model_slots)
-        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_model_slots - 1);
+    if (model >= engine->n_models)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_models - 1);
     const rn_status st = sized_check(&public_step_time, time, err);
     if (st != RN_OK) return st;
     mutex_lock(&engine->lock);
@@ -127,12 +127,12 @@ static rn_status get_stats(rn_engine *e, size_t first, size_t n, rn_engine_stats
 
 rn_status rn_engine_get_stats(rn_engine *engine, rn_engine_stats *stats, rn_error *err) {
     if (!engine) return fail(err, RN_E_ARG, "rn_engine_get_stats: NULL argument");
-    return get_stats(engine, 0, engine->n_model_slots, stats, err);
+    return get_stats(engine, 0, engine->n_models, stats, err);
 }
 
 rn_status rn_engine_get_model_stats(rn_engine *engine, size_t model, rn_engine_stats *stats, rn_error *err) {
     if (!engine) return fail(err, RN_E_ARG, "rn_engine_get_model_stats: NULL argument");
-    if (model >= engine->n_model_slots)
-        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_model_slots - 1);
+    if (model >= engine->n_models)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_models - 1);
     return get_stats(engine, model, 1, stats, err);
 }

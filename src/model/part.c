@@ -237,6 +237,9 @@ static rn_status begin_llama_layer(struct model *m, rn_error *err) {
     l->flags = 0;
     l->n_rot = l->head_dim;
     l->head_dim_v = l->head_dim;
+    if (layer_rows(m, "self_attn.q_proj") == 0)
+        return fail(err, RN_E_FORMAT, "%s: no tensor %s.self_attn.q_proj.weight: the file has no EAGLE head",
+                    package_path(m->pkg), m->own_name);
     l->n_ff = layer_rows(m, "mlp.up_proj");
     l->n_head = layer_rows(m, "self_attn.q_proj") / l->head_dim;
     l->n_head_kv = layer_rows(m, "self_attn.k_proj") / l->head_dim;
@@ -342,6 +345,7 @@ void part_borrow(struct model *m) {
         if (b->present || !base->bindings[matrices[i]].present || !reads(m->arch, matrices[i])) continue;
         *b = base->bindings[matrices[i]];
         m->matrices[m->p.n_matrices] = base->matrices[b->matrix];
+        m->matrices[m->p.n_matrices].is_borrowed = true;
         b->matrix = (int32_t)m->p.n_matrices++;
     }
 }

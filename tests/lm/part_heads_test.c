@@ -349,7 +349,7 @@ TEST(an_eagle3_file_that_does_not_fit_is_refused_by_name) {
         {PART_EAGLE3, 0, "midlayer.self_attn.v_proj.weight", NULL, 0, 0,
          "head: tensor midlayer.self_attn.v_proj.weight is missing: architecture 'llama' needs it with shape [128, 32]"},
         {PART_EAGLE3, 0, "midlayer.self_attn.q_proj.weight", NULL, 0, 0,
-         "head: 0 query heads over 2 key heads of the base's width, 16"},
+         "head: no tensor midlayer.self_attn.q_proj.weight: the file has no EAGLE head"},
         {PART_EAGLE3, 0, "midlayer.self_attn.q_proj.weight", "midlayer.self_attn.q_proj.weight", EMBD, EMBD,
          "head: tensor midlayer.self_attn.q_proj.weight has shape [64, 64, 1, 1], architecture 'llama' needs [128, 64]"},
         {PART_EAGLE3, 0, "lm_head.weight", NULL, 0, 0, "head: tensor d2t: 20 tokens, lm_head.weight has 0"},

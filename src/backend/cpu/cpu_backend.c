@@ -227,6 +227,7 @@ rn_status cpu_backend_open(const struct backend_spec *spec, backend **out, rn_er
     b->threads = spec->threads;
     b->keeps_rows = spec->keeps_rows;
     b->weights_of = (const struct cpu_backend *)spec->weights_of;
+    b->part_of = (const struct cpu_backend *)spec->base;
     *out = &b->base;
     return RN_OK;
 }

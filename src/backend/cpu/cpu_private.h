@@ -16,6 +16,7 @@ struct cpu_matrix {
     const struct matrix *m;
     const struct matmul_ops *ops;
     uint8_t *panels; // NULL: the file's rows are used
+    bool is_shared;  // the panels are those of cpu_backend.part_of
     // Offset in the backend's panels; bytes of one panel, 0: the kernel set multiplies with rows.
     size_t panels_at, panel_bytes;
 };
@@ -118,6 +119,7 @@ struct cpu_backend {
     const struct program *p;
     struct backend_sizes sizes;
     const struct cpu_backend *weights_of; // owner of the matrices and panels; NULL: this one
+    const struct cpu_backend *part_of;    // owner of borrowed panels; NULL: none are shared
     struct cpu_matrix *matrices;
     uint8_t *panels; // of all matrices
     size_t panels_bytes;

@@ -35,6 +35,9 @@ static size_t packed_bytes(const struct cpu_backend *b, const struct matrix *m) 
     return ops->pack && !b->keeps_rows ? m->n_slices * ceil_div(m->n_out, PANEL_ROWS) * ops->panel_bytes(m->k) : 0;
 }
 
+// Is it in the plan of the backend on whose model this part stands?
+static bool is_shared(const struct cpu_backend *b, const struct matrix *m) { return b->part_of && m->is_borrowed; }
+
 size_t cpu_panels_at_once(const struct matmul_ops *ops, size_t k) {
     if (!ops->pack) return 0;
     const size_t fit = AT_ONCE_BYTES / ops->panel_bytes(k);
@@ -45,10 +48,19 @@ void cpu_weights_plan(const struct cpu_backend *b, const struct program *p, stru
     if (b->weights_of) return; // they are in that backend's plan
     for (size_t i = 0; i < p->n_matrices; i++) {
         const struct matrix *m = &p->matrices[i];
+        if (is_shared(b, m)) continue;
         const size_t packed = is_multiplied(p, i) ? packed_bytes(b, m) : 0;
         out->repacked_bytes += packed;
         if (m->file && (!packed || is_read(p, i))) out->mapped_bytes += m->n_slices * m->n_out * m->row_bytes;
     }
+}
+
+// The panels of a borrowed matrix. What a part multiplies with, its base does, too.
+static uint8_t *panels_of_base(const struct cpu_backend *b, const struct matrix *m) {
+    const struct cpu_backend *const base = b->part_of;
+    for (size_t i = 0; i < base->p->n_matrices; i++)
+        if (base->matrices[i].m->data == m->data && base->matrices[i].panels) return base->matrices[i].panels;
+    return NULL;
 }
 
 // The offset of each matrix in the allocation that holds all panels. It is a single one because only large allocations get huge pages,
@@ -62,13 +74,19 @@ static rn_status lay_out(struct cpu_backend *b, rn_error *err) {
         *cm = (struct cpu_matrix){.m = &p->matrices[i], .ops = ops_of(b, &p->matrices[i])};
         if (!cm->ops->pack || !is_multiplied(p, i)) continue;
         cm->panel_bytes = cm->ops->panel_bytes(cm->m->k);
+        if (is_shared(b, cm->m)) {
+            cm->panels = panels_of_base(b, cm->m);
+            cm->is_shared = true;
+            continue;
+        }
         cm->panels_at = b->panels_bytes;
         b->panels_bytes += packed_bytes(b, cm->m);
     }
     if (b->panels_bytes && !(b->panels = mem_pages(b->panels_bytes)))
         return fail(err, RN_E_NOMEM, "backend cpu: out of memory for %zu bytes of repacked weights", b->panels_bytes);
     for (size_t i = 0; b->panels && i < p->n_matrices; i++)
-        if (b->matrices[i].panel_bytes) b->matrices[i].panels = b->panels + b->matrices[i].panels_at;
+        if (b->matrices[i].panel_bytes && !b->matrices[i].is_shared)
+            b->matrices[i].panels = b->panels + b->matrices[i].panels_at;
     return RN_OK;
 }
 
@@ -78,7 +96,7 @@ struct place {
 };
 
 static size_t n_panels(const struct cpu_matrix *cm) {
-    return cm->panels ? cm->m->n_slices * ceil_div(cm->m->n_out, PANEL_ROWS) : 0;
+    return cm->panels && !cm->is_shared ? cm->m->n_slices * ceil_div(cm->m->n_out, PANEL_ROWS) : 0;
 }
 
 // Takes panels from `at` on up to n_bytes, at least one, of one matrix; advances `at`.

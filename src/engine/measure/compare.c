@@ -74,9 +74,9 @@ static void compare_on_step_thread(void *ctx) {
 rn_status rn_compare(rn_engine *engine, size_t model, size_t reference, const int32_t *ids, size_t n_ids,
                      rn_compare_fn on_row, void *user, rn_error *err) {
     if (!engine || !on_row || (!ids && n_ids)) return fail(err, RN_E_ARG, "rn_compare: NULL argument");
-    if (model >= engine->n_model_slots || reference >= engine->n_model_slots || model == reference)
+    if (model >= engine->n_models || reference >= engine->n_models || model == reference)
         return fail(err, RN_E_ARG, "models: %zu and %zu must be two of 0..%zu", model, reference,
-                    engine->n_model_slots - 1);
+                    engine->n_models - 1);
     struct model_slot *a = &engine->model_slots[model], *b = &engine->model_slots[reference];
     const int32_t n_ctx = a->n_ctx < b->n_ctx ? a->n_ctx : b->n_ctx;
     if (a->lm->n_vocab != b->lm->n_vocab)

@@ -63,8 +63,8 @@ static void observe_on_step_thread(void *ctx) {
 rn_status rn_observe(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, rn_input_fn on_input,
                      void *user, rn_error *err) {
     if (!engine || !on_input || (!ids && n_ids)) return fail(err, RN_E_ARG, "rn_observe: NULL argument");
-    if (model >= engine->n_model_slots)
-        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_model_slots - 1);
+    if (model >= engine->n_models)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_models - 1);
     struct model_slot *l = &engine->model_slots[model];
     if (n_ids == 0) return fail(err, RN_E_ARG, "ids: none given");
     if (n_ids > (size_t)l->n_ctx)

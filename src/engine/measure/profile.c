@@ -65,8 +65,8 @@ static void end_on_step_thread(void *ctx) {
 }
 
 static rn_status call(rn_engine *engine, size_t model, void (*fn)(void *), struct profile_call *c, rn_error *err) {
-    if (model >= engine->n_model_slots)
-        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_model_slots - 1);
+    if (model >= engine->n_models)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_models - 1);
     c->model_slot = &engine->model_slots[model];
     engine_call_wait(engine, fn, c);
     return c->st == RN_OK ? RN_OK : fail(err, c->st, "%s", c->err.text);
