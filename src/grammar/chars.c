@@ -1,6 +1,7 @@
 // grammar/chars.c - see chars.h.
 #include "grammar/chars.h"
 #include "base/mem.h"
+#include "text/utf8.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -66,6 +67,21 @@ void char_set_invert(struct char_set *s) {
     char_set_free(s);
     *s = out;
     char_set_settle(s);
+}
+
+void char_set_and(struct char_set *s, const struct char_set *t) {
+    struct char_set out = {.failed = s->failed || t->failed};
+    for (uint32_t i = 0, k = 0; i < s->n && k < t->n;) {
+        const struct char_range a = s->ranges[i], b = t->ranges[k];
+        const uint32_t from = a.from > b.from ? a.from : b.from, to = a.to < b.to ? a.to : b.to;
+        if (from <= to) char_set_add(&out, from, to);
+        if (a.to < b.to)
+            i++;
+        else
+            k++;
+    }
+    char_set_free(s);
+    *s = out;
 }
 
 // ---- as UTF-8: a tree of bytes, in which equal parts are one ----
@@ -207,6 +223,19 @@ expr_id chars_text(struct exprs *e, const char *s, size_t n, enum coding coding)
         if (!is_plain && c == '/') one = expr_or2(e, one, expr_byte(e, c));
         x = expr_cat(e, one, x);
     }
+    return x;
+}
+
+expr_id chars_derive(struct exprs *e, expr_id x, uint32_t cp, enum coding coding) {
+    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+    char s[8];
+    int n = utf8_encode(cp, s);
+    const char *const at = cp && cp < 0x80 ? strchr(from, (int)cp) : NULL;
+    if (coding == CODING_JSON && at)
+        s[0] = '\\', s[1] = to[at - from], n = 2;
+    else if (coding == CODING_JSON && cp < 0x20)
+        n = snprintf(s, sizeof s, "\\u%04x", (unsigned)cp);
+    for (int i = 0; i < n; i++) x = expr_derive(e, x, (uint8_t)s[i]);
     return x;
 }
 

@@ -26,6 +26,8 @@ void char_set_add_set(struct char_set *s, const struct char_set *t);
 void char_set_settle(struct char_set *s);
 // All other characters. Settles s first.
 void char_set_invert(struct char_set *s);
+// Keeps what t has, too. Both are settled.
+void char_set_and(struct char_set *s, const struct char_set *t);
 
 // How a character is written. JSON: between the quotes of a string: ", \ and control characters are
 // escaped (short escapes, or \u00XX for control characters, in either case of the digits), / may
@@ -36,6 +38,8 @@ expr_id chars_expr(struct exprs *e, const struct char_set *s, enum coding coding
 // any one character
 expr_id chars_any(struct exprs *e, enum coding coding);
 expr_id chars_text(struct exprs *e, const char *s, size_t n, enum coding coding); // valid UTF-8
+// What is left of an expression behind a character, which JSON writes in the shortest way.
+expr_id chars_derive(struct exprs *e, expr_id x, uint32_t cp, enum coding coding);
 
 struct text {
     const char *s;

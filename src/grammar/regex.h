@@ -1,8 +1,9 @@
 // grammar/regex.h - regular expressions as people write them: ECMA 262 (which JSON Schema names), Python's re, Rust's regex.
 //
-// Lazy and greedy quantifiers match the same texts, so `?` after one changes nothing. Lookaheads are intersections; ^, $ and word
-// boundaries are told by the characters on both sides. Refused by name: back references, lookbehinds, lookaheads within a repetition
-// without end, atomic groups and possessive quantifiers but for those of one character, conditions, scripts (\p{Greek}).
+// Lazy and greedy quantifiers match the same texts, so `?` after one changes nothing. Lookaheads are intersections; ^, $, word
+// boundaries and lookbehinds are told by what was read before and the character behind. Refused by name: back references, lookaheads
+// within a repetition without end, lookbehinds that take more than 64 states or assert something, atomic groups and possessive quantifiers
+// but for those of one character, conditions, properties of characters that are not in unicode_properties.h.
 //
 // Characters are Unicode's, of UTF-8. \d, \w and \s are ASCII's in ECMA (but for the spaces) and Unicode's in Python and Rust; (?a) makes
 // them ASCII's. Letters without regard to case are those that simple case mapping makes of one another.

@@ -74,15 +74,15 @@ static const struct char_range ascii_digits[] = {{'0', '9'}},
 #define ADD_ALL(s, of)                                                                                               \
     for (size_t i_ = 0; i_ < sizeof(of) / sizeof *(of); i_++) char_set_add(s, (of)[i_].from, (of)[i_].to)
 
-static void add_properties(struct regex_tree *t, struct char_set *s, const char *const *names) {
-    for (; *names; names++) unicode_add_property(&t->table, s, *names, strlen(*names));
+static void add_categories(struct regex_tree *t, struct char_set *s, const char *const *names) {
+    for (; *names; names++) unicode_add_category(&t->table, s, (struct unicode_name){*names, strlen(*names), false});
 }
 
 static void add_digit(struct regex_tree *t, struct char_set *s, bool ascii) {
     if (ascii || t->dialect == REGEX_ECMA)
         ADD_ALL(s, ascii_digits);
     else
-        unicode_add_property(&t->table, s, "Nd", 2);
+        add_categories(t, s, (const char *const[]){"Nd", NULL});
 }
 
 static void add_space(struct regex_tree *t, struct char_set *s, bool ascii) {
@@ -91,7 +91,7 @@ static void add_space(struct regex_tree *t, struct char_set *s, bool ascii) {
     } else if (t->dialect == REGEX_ECMA) {
         ADD_ALL(s, ecma_spaces);
     } else {
-        unicode_add_property(&t->table, s, "White_Space", 11);
+        unicode_add_property(&t->table, s, (struct unicode_name){"White_Space", 11, false});
         if (t->dialect == REGEX_PYTHON) char_set_add(s, 0x1c, 0x1f); // str.isspace()
     }
 }
@@ -103,7 +103,7 @@ void regex_add_word(struct regex_tree *t, struct char_set *s, bool ascii) {
         ADD_ALL(s, ascii_words);
         return;
     }
-    add_properties(t, s, t->dialect == REGEX_PYTHON ? python : rust);
+    add_categories(t, s, t->dialect == REGEX_PYTHON ? python : rust);
     if (t->dialect == REGEX_RUST) ADD_ALL(s, rust_words);
 }
 
@@ -137,15 +137,31 @@ static bool add_class(struct regex_tree *t, struct char_set *s, char letter) {
     return true;
 }
 
-// \p{Name}, \P{Name}, \pL
+static bool is_one_of(struct unicode_name name, const char *a, const char *b) {
+    return unicode_same_name(a, name) || unicode_same_name(b, name);
+}
+
+// What stands in \p{...}. False: it names no set of characters that is known.
+static bool add_named(struct regex_tree *t, struct char_set *c, const char *s, size_t n) {
+    const char *const eq = memchr(s, '=', n);
+    const bool is_rust = t->dialect == REGEX_RUST;
+    const struct unicode_name key = {s, eq ? (size_t)(eq - s) : 0, is_rust},
+                              name = {eq ? eq + 1 : s, eq ? n - key.n - 1 : n, is_rust};
+    if (!eq)
+        return unicode_add_category(&t->table, c, name) || unicode_add_property(&t->table, c, name) ||
+               (is_rust && unicode_add_script(c, name));
+    if (is_one_of(key, "General_Category", "gc")) return unicode_add_category(&t->table, c, name);
+    return is_one_of(key, "Script", "sc") && unicode_add_script(c, name);
+}
+
+// \p{Name}, \p{Name=Value}, \P{Name}, \pL
 static void read_property(struct regex_tree *t, struct char_set *s) {
     struct char_set c = {0};
     bool is_inverted = t->s[t->at++] == 'P';
     size_t begin = t->at, end = t->at + 1;
     if (regex_take(t, "{")) {
         if (regex_take(t, "^")) is_inverted = !is_inverted;
-        for (begin = end = t->at; end < t->n && t->s[end] != '}'; end++)
-            if (t->s[end] == '=') begin = end + 1; // General_Category=
+        for (begin = end = t->at; end < t->n && t->s[end] != '}';) end++;
         t->at = end;
         if (!regex_take(t, "}")) regex_stop(t, RN_E_ARG, "\\p{ without its }");
     } else if (regex_more(t)) {
@@ -153,9 +169,9 @@ static void read_property(struct regex_tree *t, struct char_set *s) {
     } else {
         regex_stop(t, RN_E_ARG, "\\p without a name");
     }
-    if (t->st == RN_OK && !unicode_add_property(&t->table, &c, t->s + begin, end - begin))
+    if (t->st == RN_OK && !add_named(t, &c, t->s + begin, end - begin))
         regex_stop(t, RN_E_UNSUPPORTED,
-                   "of the properties (\\p) general categories are supported, Any, ASCII and White_Space");
+                   "of the properties (\\p) general categories, scripts (Script=NAME) and some others are supported");
     if (is_inverted) char_set_invert(&c);
     char_set_add_set(s, &c);
     char_set_free(&c);
@@ -232,13 +248,6 @@ bool regex_read_escape(struct regex_tree *t, struct char_set *s, uint32_t *cp, b
 }
 
 // ---- classes ----
-
-static void set_and(struct char_set *a, struct char_set *b) { // a and b, whose memory it takes
-    char_set_invert(a), char_set_invert(b);
-    char_set_add_set(a, b);
-    char_set_free(b);
-    char_set_invert(a);
-}
 
 static void fold(struct regex_tree *t, struct char_set *s) {
     if (!t->flags.ignore_case) return;
@@ -336,14 +345,20 @@ static bool read_operator(struct regex_tree *t, struct char_set *s) {
                 read_item(t, &right);
         }
         if (i == 2) { // in one of the two
-            struct char_set both = {0}, also = {0};
-            char_set_add_set(&both, s), char_set_add_set(&also, &right);
-            set_and(&both, &also);
+            struct char_set both = {0};
+            char_set_settle(s), char_set_settle(&right);
+            char_set_add_set(&both, s);
+            char_set_and(&both, &right);
             char_set_add_set(s, &right), char_set_free(&right);
             right = both;
         }
-        if (i > 0) char_set_invert(&right);
-        set_and(s, &right);
+        if (i > 0)
+            char_set_invert(&right);
+        else
+            char_set_settle(&right);
+        char_set_settle(s);
+        char_set_and(s, &right);
+        char_set_free(&right);
         return true;
     }
     return false;

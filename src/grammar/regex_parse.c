@@ -25,25 +25,31 @@ static uint16_t deeper(uint16_t a, uint16_t b) { return (uint16_t)((a > b ? a : 
 static void describe(struct regex_node *x, const struct regex_node *a, const struct regex_node *b) {
     switch (x->kind) {
     case R_EMPTY: x->is_bare = true; break;
-    case R_SET: x->consumes = true; break;
+    case R_SET: x->consumes = x->is_next = true; break;
+    case R_END: x->asserts = x->is_bare = x->is_next = true; break;
     case R_BEGIN:
-    case R_END:
     case R_LINE_BEGIN:
     case R_LINE_END:
     case R_WORD:
     case R_NOT_WORD: x->asserts = x->is_bare = true; break;
     case R_LOOK:
-    case R_NOT_LOOK: x->asserts = x->is_bare = x->looks = true, x->depth = deeper(a->depth, 0); break;
+    case R_NOT_LOOK: x->asserts = x->is_bare = true, x->looks = !a->is_next, x->depth = deeper(a->depth, 0); break;
+    case R_BEHIND:
+    case R_NOT_BEHIND: x->asserts = x->is_bare = true, x->depth = deeper(a->depth, 0); break;
     case R_POSSESSIVE: x->asserts = x->looks = true, x->consumes = x->min > 0; break;
     case R_REPEAT:
         x->asserts = a->asserts, x->looks = a->looks, x->depth = deeper(a->depth, 0);
         x->consumes = a->consumes && x->min > 0, x->is_bare = a->is_bare || x->max == 0;
+        x->is_next = a->is_next && a->consumes && x->min == 1;
         break;
     case R_CAT:
     case R_ALT:
         x->asserts = a->asserts || b->asserts, x->looks = a->looks || b->looks;
         x->is_bare = a->is_bare && b->is_bare;
         x->consumes = x->kind == R_CAT ? a->consumes || b->consumes : a->consumes && b->consumes;
+        // a.* and a: what may be empty asks for nothing
+        x->is_next =
+            a->is_next && (x->kind == R_ALT ? b->is_next : b->kind == R_REPEAT && b->min == 0 && !b->asserts);
         x->depth = a->depth > b->depth + 1 ? a->depth : deeper(b->depth, 0);
         break;
     }
@@ -166,8 +172,10 @@ static bool read_flags(struct regex_tree *t) {
 static bool read_group_kind(struct regex_tree *t, enum regex_kind *look, bool *is_atomic) {
     if (regex_take(t, "=")) return *look = R_LOOK, true;
     if (regex_take(t, "!")) return *look = R_NOT_LOOK, true;
-    if (regex_take(t, "<=") || regex_take(t, "<!"))
-        return regex_stop(t, RN_E_UNSUPPORTED, "lookbehinds are not supported"), true;
+    if (regex_take(t, "<=") || regex_take(t, "<!")) {
+        if (t->dialect == REGEX_RUST) regex_stop(t, RN_E_UNSUPPORTED, "lookbehinds are not supported");
+        return *look = t->s[t->at - 1] == '=' ? R_BEHIND : R_NOT_BEHIND, true;
+    }
     if (regex_take(t, "P=")) return regex_stop(t, RN_E_UNSUPPORTED, "back references are not supported"), true;
     if (regex_take(t, ">")) return *is_atomic = true;
     if (regex_take(t, "P<") || regex_take(t, "<")) {
@@ -181,6 +189,28 @@ static bool read_group_kind(struct regex_tree *t, enum regex_kind *look, bool *i
     }
     if (!read_flags(t)) return true;
     return regex_take(t, ":");
+}
+
+// Only ^ may be asserted within a lookbehind, and not in a repetition.
+static bool may_stand_behind(const struct regex_tree *t, uint32_t at, bool is_repeated) {
+    for (;; at = t->nodes[at].a) {
+        const struct regex_node x = t->nodes[at];
+        if (!x.asserts) return true;
+        if (x.kind == R_BEGIN) return !is_repeated;
+        if (x.kind != R_CAT && x.kind != R_ALT && x.kind != R_REPEAT) return false;
+        is_repeated |= x.kind == R_REPEAT;
+        if (x.kind != R_REPEAT && !may_stand_behind(t, x.b, is_repeated)) return false;
+    }
+}
+
+static uint32_t add_behind(struct regex_tree *t, enum regex_kind kind, uint32_t inner) {
+    if (t->st != RN_OK) return 0;
+    if (!may_stand_behind(t, inner, false))
+        return regex_stop(t, RN_E_UNSUPPORTED, "assertions other than ^ within a lookbehind are not supported");
+    if (t->n_behinds == REGEX_MAX_BEHINDS)
+        return regex_stop(t, RN_E_UNSUPPORTED, "more than 4 lookbehinds are not supported");
+    t->behinds[t->n_behinds] = (struct regex_behind){inner, t->at};
+    return regex_node(t, (struct regex_node){.kind = kind, .a = inner, .min = t->n_behinds++});
 }
 
 static uint32_t read_group(struct regex_tree *t) {
@@ -198,6 +228,7 @@ static uint32_t read_group(struct regex_tree *t) {
     if (!regex_take(t, ")")) return regex_stop(t, RN_E_ARG, "a ( without its )");
     if (is_atomic && t->st == RN_OK && t->nodes[x].kind != R_SET && t->nodes[x].kind != R_POSSESSIVE)
         return regex_stop(t, RN_E_UNSUPPORTED, "atomic groups are not supported");
+    if (look == R_BEHIND || look == R_NOT_BEHIND) return add_behind(t, look, x);
     return look == R_EMPTY ? x : regex_node(t, (struct regex_node){.kind = look, .a = x});
 }
 

@@ -19,19 +19,31 @@ enum regex_kind {
     R_WORD,
     R_NOT_WORD,
     R_LOOK,
-    R_NOT_LOOK
+    R_NOT_LOOK,
+    R_BEHIND,
+    R_NOT_BEHIND
 };
 
 struct regex_node {
     enum regex_kind kind;
     uint32_t a,
         b; // CAT, ALT: of two. REPEAT, LOOK: of a. SET: the expression a of one character. POSSESSIVE: of the set a
-    uint32_t min, max; // REPEAT, POSSESSIVE. SET: ranges min..max-1 of the tree
+    // REPEAT, POSSESSIVE. SET: ranges min..max-1 of the tree. BEHIND: min is its number in `behinds`
+    uint32_t min, max;
     uint16_t depth;
-    bool asserts;  // what depends on the text around it
-    bool looks;    // a lookahead or possessive quantifier inside
-    bool consumes; // matches at least one character
-    bool is_bare;  // matches no character at all
+    bool asserts;   // what depends on the text around it
+    bool looks;     // a lookahead of more than one character or a possessive quantifier inside
+    bool is_next;   // as a lookahead it asks for the next character only
+    bool is_looped; // LOOK: within a repetition without end
+    bool consumes;  // matches at least one character
+    bool is_bare;   // matches no character at all
+};
+
+enum { REGEX_MAX_BEHINDS = 4 };
+
+struct regex_behind { // a lookbehind
+    uint32_t inner;   // what it looks for
+    size_t at;        // of the pattern, where it ends
 };
 
 struct regex_flags {
@@ -52,6 +64,8 @@ struct regex_tree {
     struct unicode_cases cases;
     struct unicode_table table;
     struct regex_node named[6][2]; // \d \D \w \W \s \S, of ASCII or not, once they have occurred
+    struct regex_behind behinds[REGEX_MAX_BEHINDS];
+    uint32_t n_behinds;
     int nested;
     bool has_words, words_are_ascii, has_lines; // is \b used, and with which \w; ^ or $ with flag m
     rn_error *err;

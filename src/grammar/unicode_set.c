@@ -1,6 +1,7 @@
-// grammar/unicode_set.c - see unicode_set.h; the tables are utf8proc's.
+// grammar/unicode_set.c - see unicode_set.h; categories and cases are utf8proc's.
 #include "grammar/unicode_set.h"
 #include "base/mem.h"
+#include "grammar/unicode_properties.h"
 #include <stdlib.h>
 #include <utf8proc.h>
 
@@ -95,22 +96,59 @@ static void add_category(struct unicode_table *t, struct char_set *s, uint32_t f
             char_set_add(s, t->runs[i].from, t->runs[i + 1].from - 1);
 }
 
-static bool same_name(const char *a, const char *b, size_t n) { return strlen(a) == n && memcmp(a, b, n) == 0; }
+static bool is_separator(char c) { return c == '_' || c == '-' || c == ' '; }
+static int lower(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; }
 
-bool unicode_add_property(struct unicode_table *t, struct char_set *s, const char *name, size_t n) {
-    if (same_name("Any", name, n)) return char_set_add(s, 0, CHAR_MAX_CP), true;
-    if (same_name("ASCII", name, n)) return char_set_add(s, 0, 0x7f), true;
-    if (same_name("White_Space", name, n)) {
-        for (size_t i = 0; i < sizeof white_space / sizeof *white_space; i++)
-            char_set_add(s, white_space[i].from, white_space[i].to);
-        return true;
+bool unicode_same_name(const char *a, struct unicode_name b) {
+    size_t i = 0;
+    if (!b.is_loose) return strlen(a) == b.n && memcmp(a, b.s, b.n) == 0;
+    for (; *a; a++) {
+        if (is_separator(*a)) continue;
+        while (i < b.n && is_separator(b.s[i])) i++;
+        if (i == b.n || lower(*a) != lower(b.s[i++])) return false;
     }
+    return i == b.n;
+}
+
+bool unicode_add_category(struct unicode_table *t, struct char_set *s, struct unicode_name name) {
     for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
-        if (same_name(categories[i].name, name, n) || same_name(categories[i].long_name, name, n)) {
+        if (unicode_same_name(categories[i].name, name) || unicode_same_name(categories[i].long_name, name)) {
             add_category(t, s, categories[i].from, categories[i].to);
             return true;
         }
     return false;
+}
+
+static void add_ranges(struct char_set *s, const struct char_range *r, size_t n) {
+    for (size_t i = 0; i < n; i++) char_set_add(s, r[i].from, r[i].to);
+}
+
+bool unicode_add_property(struct unicode_table *t, struct char_set *s, struct unicode_name name) {
+    if (unicode_same_name("Any", name)) return char_set_add(s, 0, CHAR_MAX_CP), true;
+    if (unicode_same_name("ASCII", name)) return char_set_add(s, 0, 0x7f), true;
+    if (unicode_same_name("White_Space", name) || unicode_same_name("space", name))
+        return add_ranges(s, white_space, sizeof white_space / sizeof *white_space), true;
+    for (int i = 0; i < UNICODE_PROPERTIES; i++) {
+        const struct unicode_property *const p = &unicode_properties[i];
+        if (!unicode_same_name(p->name, name) && !unicode_same_name(p->alias, name)) continue;
+        for (int k = 0; k < 2; k++)
+            unicode_add_category(t, s, (struct unicode_name){p->categories[k], strlen(p->categories[k]), false});
+        add_ranges(s, unicode_property_ranges + p->first, p->n);
+        return true;
+    }
+    return false;
+}
+
+bool unicode_add_script(struct char_set *s, struct unicode_name name) {
+    uint32_t k = 0;
+    while (k < UNICODE_SCRIPTS && !unicode_same_name(unicode_scripts[k].name, name) &&
+           !unicode_same_name(unicode_scripts[k].alias, name))
+        k++;
+    for (uint32_t i = 0; k < UNICODE_SCRIPTS && i < UNICODE_SCRIPT_RUNS; i++)
+        if ((unicode_script_runs[i] & 255) == k)
+            char_set_add(s, unicode_script_runs[i] >> 8,
+                         i + 1 < UNICODE_SCRIPT_RUNS ? (unicode_script_runs[i + 1] >> 8) - 1 : CHAR_MAX_CP);
+    return k < UNICODE_SCRIPTS;
 }
 
 // ---- case ----

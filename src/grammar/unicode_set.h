@@ -18,9 +18,17 @@ struct unicode_table { // all zero: not made yet
     uint32_t n, max;
 };
 void unicode_table_free(struct unicode_table *t);
-// Adds the characters of a property by its name, as in \p{Lu}: a general category (short or long name), Any, ASCII, White_Space.
-// Makes the table if need be. False: it is no name of these.
-bool unicode_add_property(struct unicode_table *t, struct char_set *s, const char *name, size_t n);
+struct unicode_name {
+    const char *s;
+    size_t n;
+    bool is_loose; // case, `_`, `-` and spaces do not matter, as in Rust
+};
+bool unicode_same_name(const char *a, struct unicode_name b);
+// Adds the characters of a property by its name, as in \p{Lu}, short or long. Makes the table if need be. False: it is no name of these.
+bool unicode_add_category(struct unicode_table *t, struct char_set *s, struct unicode_name name);
+// Any, ASCII, White_Space, and those of unicode_properties.h
+bool unicode_add_property(struct unicode_table *t, struct char_set *s, struct unicode_name name);
+bool unicode_add_script(struct char_set *s, struct unicode_name name);
 
 // Letters that become one another by simple case mapping.
 struct unicode_pair {

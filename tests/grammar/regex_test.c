@@ -125,6 +125,15 @@ TEST(assertions_hold_wherever_they_stand) {
         {REGEX_PYTHON, "(?a)\\w+", {"+ab_1", "-é", NULL}},
         {REGEX_ECMA, "(?=.*\\d)(?=.*[a-z])(?!.*\\s).{3,5}", {"+ab1", "+1a111", "-abc", "-a 1", "-a1", NULL}},
         {REGEX_ECMA, "(?!\\b)x|(?=\\by)y", {"+y", "-x", NULL}},
+        {REGEX_ECMA, "(?!-)[a-z-]{1,5}(?<!-)", {"+a-b", "+a", "-a-", "--a", "-", NULL}},
+        {REGEX_ECMA, "(?:(?!-)[a-z-]{1,5}(?<!-)\\.)+[a-z]{2,}", {"+a-b.c.de", "-a-.de", "-a.-b.de", "-de", NULL}},
+        {REGEX_ECMA, "(?:(?=[ab])\\w(?!c|$))*x?", {"+abx", "-ab", "-acx", "-dx", "+x", NULL}},
+        {REGEX_ECMA, "((?=a.*)[ab]b?)+", {"+aab", "-ba", NULL}},
+        {REGEX_ECMA, ".*(?<!foo|ba+r)", {"+", "+fo", "-xfoo", "+fooo", "-baaar", "+br", NULL}},
+        {REGEX_ECMA, "(a(?<=^a|ba)|b)*", {"+aba", "+bba", "-aa", "+a", "-baa", NULL}},
+        {REGEX_ECMA, "\\d+(?<=[13579])(?<!7)", {"+21", "-22", "-27", "+3", NULL}},
+        {REGEX_ECMA, "x(?=y(?<!z)).(?<=(?:xy){1,2})z?", {"+xyz", "+xy", "-xz", NULL}},
+        {REGEX_PYTHON, "(?m)(?<=\\A|b)a\\b.*", {"+a b", "-ab", "-ba", NULL}},
         {REGEX_PYTHON, "a*+a|b?+b|[ab]{1,2}+a", {"+bba", "-b", "-a", "-bbb", "-aa", "+aba", NULL}},
         {REGEX_PYTHON, "\\ba*+b\\b.*+", {"+aab", "+b-a", "-aabb", "-a", NULL}},
     };
@@ -156,6 +165,11 @@ TEST(classes_and_escapes_are_those_of_their_dialect) {
         {REGEX_PYTHON, "(?i:a)b(?s:.)(?-i:c)", {"+Ab\nc", "-AB.c", NULL}},
         {REGEX_PYTHON, "(?#no)a(?x: b # c\n )c", {"+abc", NULL}},
         {REGEX_ECMA, "\\p{L}\\p{Lu}\\P{Nd}\\p{General_Category=Decimal_Number}\\p{Any}", {"+éÉx٣\n", "-1Axx1", NULL}},
+        {REGEX_ECMA, "\\p{Script=Greek}\\p{sc=Cyrl}\\P{Script=Han}", {"+αжx", "-жαx", "-αж漢", "-axx", NULL}},
+        {REGEX_ECMA,
+         "\\p{Alphabetic}\\p{Lower}\\p{Uppercase}\\p{Emoji_Presentation}\\p{AHex}",
+         {"+ⅣaⅣ😀f", "+éªÉ😀9", "-1aA😀f", "-aaA1f", NULL}},
+        {REGEX_RUST, "\\p{greek}\\p{white space}\\p{uppercase letter}\\p{script=HAN}", {"+α Ω漢", "-x Ω漢", NULL}},
         {REGEX_ECMA, "\\ud83d\\ude00\\cA\\/\\-", {"+😀\x01/-", NULL}},
     };
     check_patterns(cases, COUNT(cases));
@@ -185,17 +199,31 @@ TEST(what_is_wrong_or_not_supported_is_named) {
         {REGEX_PYTHON, "(a)\\1", "back references are not supported (at character 5)", RN_E_UNSUPPORTED},
         {REGEX_PYTHON, "(?P<n>a)(?P=n)", "back references are not supported (at character 13)", RN_E_UNSUPPORTED},
         {REGEX_ECMA, "(?<n>a)\\k<n>", "back references are not supported (at character 9)", RN_E_UNSUPPORTED},
-        {REGEX_ECMA, "(?<!a)b", "lookbehinds are not supported (at character 5)", RN_E_UNSUPPORTED},
+        {REGEX_RUST, "(?<!a)b", "lookbehinds are not supported (at character 5)", RN_E_UNSUPPORTED},
+        {REGEX_ECMA, "x(?<!a\\b)b", "assertions other than ^ within a lookbehind are not supported (at character 10)",
+         RN_E_UNSUPPORTED},
+        {REGEX_ECMA, "(?<=a*^b)", "a ^ that may or may not be at the start of a lookbehind is not supported",
+         RN_E_UNSUPPORTED},
+        {REGEX_ECMA, "(?<=abcdefghijklm)x",
+         "lookbehinds, or lookaheads within repetitions, that take more than 64 states are not supported",
+         RN_E_UNSUPPORTED},
+        {REGEX_ECMA, "(?<=a)(?<=b)(?<=c)(?<=d)(?<=e)", "more than 4 lookbehinds are not supported (at character 31)",
+         RN_E_UNSUPPORTED},
         {REGEX_PYTHON, "(?>ab)", "atomic groups are not supported (at character 7)", RN_E_UNSUPPORTED},
         {REGEX_PYTHON, "(ab)*+", "possessive quantifiers are supported after one character only (at character 7)",
          RN_E_UNSUPPORTED},
         {REGEX_PYTHON, "(?(1)a|b)", "this kind of group or flag is not supported (at character 3)", RN_E_UNSUPPORTED},
         {REGEX_ECMA, "\\p{Greek}",
-         "of the properties (\\p) general categories are supported, Any, ASCII and White_Space (at character 10)",
+         "of the properties (\\p) general categories, scripts (Script=NAME) and some others are supported (at character 10)",
+         RN_E_UNSUPPORTED},
+        {REGEX_ECMA, "\\p{Foo=Lu}",
+         "of the properties (\\p) general categories, scripts (Script=NAME) and some others are supported (at character 11)",
          RN_E_UNSUPPORTED},
         {REGEX_RUST, "\\<a", "\\< and \\> are not supported: write < and >, or \\b (at character 2)",
          RN_E_UNSUPPORTED},
-        {REGEX_ECMA, "((?=a)a)*", "a lookahead within a repetition without end is not supported", RN_E_UNSUPPORTED},
+        {REGEX_ECMA, "((?=aa)a)*",
+         "a lookahead for more than one character within a repetition without end is not supported",
+         RN_E_UNSUPPORTED},
         {REGEX_ECMA, "(\\ba){2001}",
          "more than 2000 repetitions beside a word boundary, or of ^ or $, are not supported", RN_E_UNSUPPORTED},
         {REGEX_PYTHON, "\\b(?a:\\b)", "word boundaries of two kinds are not supported (at character 9)",
@@ -265,7 +293,8 @@ static rn_status compile_one(void *user) {
 }
 
 TEST(any_allocation_may_fail) {
-    char *const patterns[] = {"(?a)(\\ba*b|c{2}?)*(?=d)$|(?!e)f?+", "(?i:k)", "\\p{Zs}"};
+    char *const patterns[] = {"(?a)(\\ba*b|c{2}?)*(?=d)$|(?!e)f?+", "(?i:k)", "\\p{Zs}", "(?<=a|^)b(?!c)(?<!b{2})",
+                              "((?!a)\\w)+(?<!d)"};
     for (size_t i = 0; i < COUNT(patterns); i++)
         CHECK(check_each_failed_allocation(compile_one, patterns[i], __FILE__, __LINE__));
 }

@@ -1,7 +1,7 @@
 // grammar/schema/text.c - strings and names as expressions.
 #include "grammar/regex.h"
 #include "grammar/schema/context.h"
-#include <stdio.h>
+#include "text/utf8.h"
 #include <string.h>
 
 expr_id schema_quoted(struct context *c, expr_id content) {
@@ -16,21 +16,11 @@ expr_id schema_name_expr(struct context *c, const struct json_node *name) {
 }
 
 bool schema_matches(struct context *c, expr_id x, const struct json_node *name) {
-    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
     size_t n;
-    const char *const s = schema_name(name, &n);
-    for (size_t i = 0; i < n; i++) { // as JSON writes it
-        if (c->now->coding == CODING_UTF8) {
-            x = expr_derive(c->e, x, (uint8_t)s[i]);
-            continue;
-        }
-        char coded[8] = {s[i]};
-        const char *const at = s[i] ? strchr(from, s[i]) : NULL;
-        if (at)
-            snprintf(coded, sizeof coded, "\\%c", to[at - from]);
-        else if ((uint8_t)s[i] < 0x20)
-            snprintf(coded, sizeof coded, "\\u%04x", (unsigned)s[i]);
-        for (const char *k = coded; *k; k++) x = expr_derive(c->e, x, (uint8_t)*k);
+    const char *s = schema_name(name, &n);
+    for (int len; n > 0; s += len, n -= (size_t)len) {
+        const uint32_t cp = utf8_decode(s, n, &len);
+        x = chars_derive(c->e, x, cp, c->now->coding);
     }
     return schema_ok(c) && expr_nullable(c->e, x);
 }
