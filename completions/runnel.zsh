@@ -115,7 +115,7 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram:(none ngram)' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix:(none ngram suffix)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
       '--special[show control tokens in the text]' \
@@ -218,7 +218,7 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram:(none ngram)' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix:(none ngram suffix)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
       '--special[show control tokens in the text]' \
@@ -320,7 +320,7 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram:(none ngram)' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix:(none ngram suffix)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
       '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
@@ -394,6 +394,7 @@ _runnel() {
       '--resume-seconds=[how long its events are kept after its end]:N: ' \
       '--resume-mib=[MiB for the events of all resumable streams]:MIB: ' \
       '--responses-mib=[MiB for stored answers of /v1/responses]:MIB: ' \
+      '--outputs-mib=[MiB for finished answers, in which drafts of the same client'\''s requests look for what follows]:MIB: ' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \
@@ -417,6 +418,7 @@ _runnel() {
       '--parallel=[requests that run at once, 1..1024]:N: ' \
       '--in-order[write answers in input order]' \
       '--token-times[add token_ms, each token'\''s time, to timing]' \
+      '--outputs-mib=[MiB for finished answers, in which drafts of later lines look for what follows]:MIB: ' \
       '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:(FILE NAME)' \
       '--output-format=[how the model writes reasoning and tool calls]:NAME: ' \
       '--preset=[a named set of sampling settings, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
@@ -472,7 +474,7 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram:(none ngram)' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix:(none ngram suffix)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
       '--special[show control tokens in the text]' \

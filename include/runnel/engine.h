@@ -70,6 +70,10 @@ typedef struct rn_engine_options {
     // Name of the arithmetic whose bits are accepted; NULL: "runnel-1" (docs/arithmetic.md). A
     // backend that computes another one is refused unless it is named here.
     const char *arithmetic;
+    // Memory for finished answers, in which drafts of later requests look for what followed
+    // (rn_request.speculate "suffix"): 1 MiB..64 GiB, about 110 bytes for each token. The least
+    // recently used answers make room for new ones. 0 (default): none are kept.
+    uint64_t output_store_bytes;
 } rn_engine_options;
 RN_API void rn_engine_options_init_sized(rn_engine_options *o, size_t struct_size);
 static inline void rn_engine_options_init(rn_engine_options *o) {

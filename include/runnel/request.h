@@ -281,8 +281,10 @@ typedef struct rn_request {
     // certain, and those that equal what is drawn save steps. Tokens, bits and log-probabilities
     // are those without it. What guesses: names of rn_drafter_name() separated by commas, in order
     // of preference; in each step the first whose guesses are expected to pay. "ngram": what
-    // followed the last occurrence of the text's end in prompt and answer. NULL (default): none.
-    // Not with guidance_scale.
+    // followed the last occurrence of the text's end in prompt and answer. "suffix": what followed
+    // the longest end of the text that occurs earlier in prompt and answer, or followed it most
+    // often in finished answers of the same model, client and cache_salt that speculated so, too
+    // (rn_engine_options.output_store_bytes). NULL (default): none. Not with guidance_scale.
     const char *speculate;
     // Guesses of a step: at most draft_max, 1..63, 0 (default): 16. As many as pay, by how often
     // they were right and what steps took, but not fewer than draft_min, 0..draft_max.

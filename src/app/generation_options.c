@@ -204,8 +204,9 @@ const option generation_stop_rows[4] = {
 };
 const option generation_draft_rows[3] = {
     {0, "speculate", DRAFTER_WORDS, OPTION_EACH, .each = take_drafters,
-     .help = "guess what follows, from what followed the same words before (ngram): the same text in fewer steps; "
-             "repeatable, in order of preference (default none)"},
+     .help =
+         "guess what follows, from what followed the same words before (ngram), also in earlier answers (suffix): "
+         "the same text in fewer steps; repeatable, in order of preference (default none)"},
     {0, "draft-max", "N", OPTION_INT, offsetof(generation, draft_max), 1, 63,
      .help = "with --speculate: guesses of a step, at most (default 16); as many as pay are made"},
     {0, "draft-min", "N", OPTION_INT, offsetof(generation, draft_min), 0, 63,

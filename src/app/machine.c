@@ -163,6 +163,7 @@ void machine_engine_options(machine *m, rn_engine_options *opt) {
     opt->kv_type = (rn_kv_type)m->kv_type;
     opt->n_streams = m->n_streams;
     opt->n_seqs = m->n_seqs;
+    opt->output_store_bytes = (uint64_t)m->outputs_mib << 20;
     opt->no_repack = m->no_repack;
     opt->log = print_log;
     opt->progress = machine_progress;

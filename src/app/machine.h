@@ -25,6 +25,7 @@ typedef struct machine {
     bool no_repack, is_verbose;
     int32_t n_seqs;                                 // sequences beside each stream's own; set by the command
     int32_t n_streams;                              // set by the command
+    int32_t outputs_mib;                            // finished answers that drafts look in; set by the command
     machine_adapter adapters[MACHINE_MAX_ADAPTERS]; // of model 0
     size_t n_adapters;
     progress bar;
@@ -35,7 +36,7 @@ typedef struct machine {
 } machine;
 
 // -m alone, for commands that need only the vocabulary; -c and -t; the other engine options.
-enum { MACHINE_ENGINE_ROWS = 6 };
+enum { MACHINE_ENGINE_ROWS = 6, MACHINE_OUTPUTS_MIB = 16 };
 extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_rows[MACHINE_ENGINE_ROWS];
 #define machine_lora_rows       (machine_engine_rows + MACHINE_ENGINE_ROWS - 1) // --lora alone
 #define MACHINE_MODEL_GROUP(m)  {"Model", machine_model_rows, 1, (m)}

@@ -43,6 +43,10 @@ static const option batch_rows[] = {
      .help = "write answers in input order (default: as they finish)"},
     {0, "token-times", NULL, OPTION_FLAG, offsetof(batch, plan.has_token_times),
      .help = "add token_ms, each token's time, to timing"},
+    {0, "outputs-mib", "MIB", OPTION_INT, offsetof(batch, on.outputs_mib), 0, 65536,
+     .help =
+         "MiB for finished answers, in which drafts of later lines look for what follows (speculate: suffix); the "
+         "least recently used are dropped first; 0: none are kept (default 16)"},
 };
 
 static const char *const notes =
@@ -252,6 +256,7 @@ int cmd_batch(int n_args, char **args) {
     generation_rows rows;
     options parsed;
     machine_init(&b.on);
+    b.on.outputs_mib = MACHINE_OUTPUTS_MIB;
     generation_init(&b.plan.defaults);
     generation_rows_init(&rows);
     generation_members_init(&b.plan.members);
@@ -259,7 +264,7 @@ int cmd_batch(int n_args, char **args) {
         MACHINE_MODEL_GROUP(&b.on),
         MACHINE_SIZE_GROUP(&b.on),
         MACHINE_ENGINE_GROUP(&b.on),
-        {"Batch", batch_rows, 3, &b},
+        {"Batch", batch_rows, sizeof batch_rows / sizeof *batch_rows, &b},
         {"Conversations", chat_template_rows, 2, &b.plan.chat},
         GENERATION_SAMPLING_GROUP(&rows, &b.plan.defaults),
         GENERATION_STOP_GROUP(&b.plan.defaults),

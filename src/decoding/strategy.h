@@ -266,6 +266,8 @@ struct strategy_spec {
     // the same with each of them.
     const struct drafter_choice *drafters;
     int32_t n_drafters;
+    const struct output_view
+        *outputs; // finished answers that drafters may look in (draft/output_store.h); NULL: none
     // Most guesses of a step that are evaluated beside the row that is certain, at most DRAFT_MOST.
     int32_t draft_most;
     int32_t draft_least; // of these, made whether they pay or not

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/thread.h"
+#include "decoding/draft/output_store.h"
 #include "decoding/step_time.h"
 #include "decoding/strategy.h"
 #include "engine/chat/chat.h"
@@ -246,6 +247,8 @@ struct stream_play {
     struct guidance guidance;
     int32_t n_seq_limit;           // most tokens of sequences other than the main one
     int64_t n_taken_back;          // tokens, of all emissions
+    struct output_view outputs;    // finished answers that its drafters look in
+    bool keeps_output;             // its own is added to them
     int64_t n_drafted, n_accepted; // scratch rows of the main sequence, and tokens that were emitted as drafted
 };
 
@@ -378,6 +381,7 @@ struct rn_engine {
     uint64_t limit_bytes, tables_bytes; // the plan's limit; bytes allocated before the plan
     thread step_thread;
     bool thread_started;
+    output_store *outputs; // finished answers, for drafts; NULL: none are kept. Step thread
 
     mutex lock;            // guards all fields below, and stream.state for readers
     condvar wake, changed; // for the step thread; for threads that wait for it
@@ -517,6 +521,9 @@ bool stream_may_force(const rn_request *r);
 // request_drafters.c: a list of drafters, "ngram,NAME=MODEL" (rn_request.speculate; NULL: none), for streams of
 // this slot; out: [ENGINE_MAX_DRAFTERS]. RN_E_ARG.
 struct drafter_choice;
+// If one of the drafters looks in finished answers: those that the stream may see, and its own is kept.
+void stream_show_outputs(rn_stream *s, const struct drafter_choice *drafters, int32_t n);
+void stream_keep_output(rn_stream *s); // when it has ended
 rn_status request_read_drafters(const struct model_slot *l, const char *list, struct drafter_choice *out, int32_t *n,
                                 rn_error *err);
 

@@ -20,6 +20,12 @@ static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_e
     if ((st = check_range("queue_wait_ms", o->queue_wait_ms, 0, INT32_MAX, err)) != RN_OK) return st;
     if ((st = check_range("n_seqs", o->n_seqs, 0, 1024, err)) != RN_OK) return st;
     if ((st = check_range("n_scratch", o->n_scratch, 0, 4096, err)) != RN_OK) return st;
+    if (o->output_store_bytes && o->output_store_bytes < OUTPUT_STORE_LEAST)
+        return fail(err, RN_E_ARG, "output_store_bytes: %" PRIu64 ", at least %d, or 0", o->output_store_bytes,
+                    OUTPUT_STORE_LEAST);
+    if (o->output_store_bytes > OUTPUT_STORE_MOST)
+        return fail(err, RN_E_LIMIT, "output_store_bytes: %" PRIu64 ", limit %" PRId64, o->output_store_bytes,
+                    OUTPUT_STORE_MOST);
     if (o->reserved_bytes > INT64_MAX / 2) // sums of the plan stay in 64 bits
         return fail(err, RN_E_LIMIT, "reserved_bytes: %" PRIu64 ", limit %" PRId64, o->reserved_bytes, INT64_MAX / 2);
     return check_range("target_itl_ms", o->target_itl_ms, 0, 60000, err);
@@ -183,6 +189,8 @@ rn_status engine_open_lms(rn_model *const *models, const struct given_lm *lms, s
     if (st == RN_OK) st = engine_plan(e, err);
     for (size_t i = 0; st == RN_OK && i < e->n_model_slots; i++) st = load_model_slot(e, &e->model_slots[i], err);
     for (size_t i = 0; st == RN_OK && i < n_models; i++) model_slot_fill_slots(e, &e->model_slots[i]);
+    if (st == RN_OK && e->opt.output_store_bytes)
+        st = output_store_create(e->opt.output_store_bytes, &e->outputs, err);
     if (st == RN_OK) st = start_thread(e, err);
     if (st == RN_OK)
         *engine = e;
@@ -214,6 +222,7 @@ void rn_engine_close(rn_engine *e) {
         mem_free(l->parts);
         mem_free(l->order);
     }
+    output_store_destroy(e->outputs);
     pool_destroy(e->threads);
     if (e->changed_made) condvar_destroy(&e->changed);
     if (e->wake_made) condvar_destroy(&e->wake);

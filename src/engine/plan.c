@@ -200,8 +200,10 @@ static uint64_t streams_bytes(const rn_engine *e) {
     return (uint64_t)e->opt.n_streams * runs + (uint64_t)e->opt.n_queue * waits;
 }
 
-// Bytes outside of model slots: allocations before the plan, streams, and the caller's reserved bytes.
-uint64_t plan_beside_bytes(const rn_engine *e) { return e->tables_bytes + streams_bytes(e) + e->opt.reserved_bytes; }
+// Bytes outside of model slots: allocations before the plan, streams, finished answers, and the caller's reserved bytes.
+uint64_t plan_beside_bytes(const rn_engine *e) {
+    return e->tables_bytes + streams_bytes(e) + e->opt.output_store_bytes + e->opt.reserved_bytes;
+}
 
 struct table {
     char *out;
@@ -270,6 +272,7 @@ static void write_table(const rn_engine *e, bool in_lines, char *out, size_t siz
         {"drafts and beams (n_seqs, n_scratch)", false, reserved},
         {"vocabulary and tables", true, e->tables_bytes},
         {"streams", true, streams_bytes(e)},
+        {"finished answers, for drafts", false, e->opt.output_store_bytes},
         {"the program and its connections", false, e->opt.reserved_bytes},
         {"together", true,
          mapped + made + repacked + adapters + buffers + pages + states + reserved + plan_beside_bytes(e)},

@@ -229,6 +229,8 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
     spec.draft_most = draft_most(r), spec.draft_least = r->draft_min;
     spec.draws_on_step_thread = s->play.sampling.stage != NULL;
     rn_status st = request_read_drafters(s->model_slot, r->speculate, drafters, &spec.n_drafters, err);
+    if (st == RN_OK) stream_show_outputs(s, drafters, spec.n_drafters);
+    spec.outputs = s->play.keeps_output ? &s->play.outputs : NULL;
     if (st == RN_OK) st = kind->create(&spec, &s->play.strategy, err);
     if (st == RN_OK && spec.gate && !s->play.strategy->can_rewind)
         st = fail(err, RN_E_UNSUPPORTED, "%s: the strategy \"%s\" cannot rule tokens out",

@@ -29,3 +29,17 @@ rn_status request_read_drafters(const struct model_slot *l, const char *list, st
     }
     return RN_OK;
 }
+
+void stream_show_outputs(rn_stream *s, const struct drafter_choice *drafters, int32_t n) {
+    rn_engine *const e = s->engine;
+    for (int32_t i = 0; i < n; i++)
+        if (e->outputs && drafters[i].kind->reads_outputs) s->play.keeps_output = true;
+    s->play.outputs = (struct output_view){
+        e->outputs, {(uint64_t)(s->model_slot - e->model_slots), s->prefix.salt, s->turn.client}};
+}
+
+void stream_keep_output(rn_stream *s) {
+    if (s->play.keeps_output)
+        output_store_add(s->engine->outputs, &s->play.outputs.owner, s->tokens + s->n_prompt,
+                         s->n_tokens - s->n_prompt);
+}

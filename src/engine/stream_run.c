@@ -33,6 +33,7 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
         why = RN_FINISH_ERROR, detail = err.text;
     }
     if (s->session) settle_session(s, why);
+    if (why == RN_FINISH_STOP || why == RN_FINISH_LENGTH) stream_keep_output(s);
     if (s->play.strategy) s->play.strategy->ops->destroy(s->play.strategy); // here, since it may own sequences
     s->play.strategy = NULL;
     stream_suspend(s);

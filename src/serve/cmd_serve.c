@@ -106,6 +106,9 @@ static const option keeping_rows[] = {
     {0, "responses-mib", "MIB", OPTION_INT, offsetof(server, responses_mib), 0, 65536,
      .help = "MiB for stored answers of /v1/responses; the oldest are dropped first; 0: none are "
              "stored (default 64)"},
+    {0, "outputs-mib", "MIB", OPTION_INT, offsetof(server, machine.outputs_mib), 0, 65536,
+     .help = "MiB for finished answers, in which drafts of the same client's requests look for what follows "
+             "(speculate: suffix); the least recently used are dropped first; 0: none are kept (default 16)"},
 };
 
 static void print_start(const server *s) {
@@ -198,11 +201,16 @@ static int32_t default_grammars_mib(int32_t memory_mib) {
     return memory_mib && memory_mib / 32 < GRAMMAR_CACHE_MIB ? memory_mib / 32 : GRAMMAR_CACHE_MIB;
 }
 
+static int32_t default_outputs_mib(int32_t memory_mib) {
+    return memory_mib && memory_mib / 32 < MACHINE_OUTPUTS_MIB ? memory_mib / 32 : MACHINE_OUTPUTS_MIB;
+}
+
 static int run(server *s) {
     http_options *const o = &s->http_options;
     if (!o->max_bodies_mib) o->max_bodies_mib = http_bodies_default(o, s->memory_mib);
     if (!s->work_mib) s->work_mib = default_work_mib(s->memory_mib);
     s->grammars_mib = default_grammars_mib(s->memory_mib);
+    if (s->machine.outputs_mib < 0) s->machine.outputs_mib = default_outputs_mib(s->memory_mib);
     if (s->n_queue < 0) s->n_queue = default_queue(s);
     http_connections_fit(o, s->n_streams + s->n_queue);
     s->reserved_bytes = reserved_bytes(s);
@@ -237,6 +245,7 @@ int cmd_serve(int n_args, char **args) {
     http_options *const o = &s->http_options;
     http_options_init(o);
     machine_init(&s->machine);
+    s->machine.outputs_mib = -1;
     const option_group groups[] = {
         {"Model", model_rows, sizeof model_rows / sizeof *model_rows, s},
         MACHINE_SIZE_GROUP(&s->machine),

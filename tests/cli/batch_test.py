@@ -81,6 +81,17 @@ def a_line_may_have_to_call_a_tool():
 
 
 @test
+def later_lines_are_drafted_from_earlier_answers():
+    lines = [{'prompt': 'Once', 'n': 60, 'temp': 0, 'speculate': how, 'draft_min': 4, 'draft_max': 4} for how in ('suffix', 'suffix', 'ngram')]
+    for more in ((), ('--outputs-mib', 0)):
+        first, again, other = batch(lines, '--parallel', 1, *more).ok().lines
+        equal([again['text'], other['text']], [first['text']] * 2)
+        right = [a.get('speculation', {}).get('accepted', 0) for a in (first, again)]
+        check(right[1] > right[0] + 30 if not more else right[1] == right[0], right)
+    runnel('batch', '--outputs-mib', -1).fails(2, '--outputs-mib: -1 is outside 0..65536')
+
+
+@test
 def in_order_means_the_order_of_the_lines():
     requests = [{'id': i, 'prompt': PROMPTS[i % 6], 'n': 60 - i, 'ignore_eos': True} for i in range(40)]
     equal([a['id'] for a in batch(requests, '--in-order', '--parallel', '4').ok().lines], list(range(40)))

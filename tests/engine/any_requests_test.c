@@ -369,7 +369,8 @@ static void answer_together(rn_engine *e, int round) {
         rn_request r = plans[i].r;
         if (i == 0) r.prompt = shared;
         r.priority = (rn_priority)(below(3) - 1), r.client = (uint64_t)below(3), r.buffer_tokens = 1 + below(30);
-        if (r.guidance_scale == 1 && chance(0.5)) r.speculate = "ngram", r.draft_min = below(4);
+        if (r.guidance_scale == 1 && chance(0.5))
+            r.speculate = any_drafter((uint64_t)below(100)), r.draft_min = below(4);
         CHECK_OK(rn_stream_begin(e, &r, &s[i], &err), &err);
     }
     for (int i = 0; i < N_TOGETHER; i++) {
@@ -388,6 +389,7 @@ static void attack(int n_rounds, uint64_t first, bool is_short, int32_t n_thread
     rn_engine_stats stats = {.struct_size = sizeof stats};
     int n_ends[6] = {0}, n_whole = 0;
     o.n_ctx = few.n_ctx = 256;
+    few.output_store_bytes = 1 << 20;
     few.n_streams = N_TOGETHER, few.n_kv = is_short ? 256 : 4096, few.n_threads = n_threads;
     if (!open_adapted(&alone, &o) || !open_adapted(&together, &few)) return;
     for (int i = 0; i < N_GRAMMARS; i++)

@@ -307,6 +307,7 @@ static rn_engine *open_engine(rn_model *m, struct toy_config c, int32_t n_stream
     given.kv = toy_lm_kv(given.lm);
     o.n_streams = n_streams, o.n_threads = n_threads;
     o.n_seqs = 1; // three of a stream
+    o.output_store_bytes = 1 << 20;
     CHECK_OK(engine_open_lms(&m, &given, 1, &o, &e, &err), &err);
     return e;
 }

@@ -46,10 +46,15 @@ struct outcome {
     uint64_t seed;
 };
 
+static inline const char *any_drafter(uint64_t seed) {
+    static const char *const names[] = {"ngram", "suffix", "suffix,ngram"};
+    return names[seed % (sizeof names / sizeof *names)];
+}
+
 // Speculation or none, and drafts that are made whether they pay or not, by the seed.
 static inline void any_drafts(rn_request *r, uint64_t seed) {
     if (seed % 8 == 0) return;
-    r->speculate = "ngram", r->draft_max = (int32_t)(seed % 8);
+    r->speculate = any_drafter(seed / 8), r->draft_max = (int32_t)(seed % 8);
     r->draft_min = seed % 3 ? r->draft_max : 0;
 }
 

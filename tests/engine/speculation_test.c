@@ -55,6 +55,52 @@ TEST(field_2_17_right_guesses_save_steps_and_wrong_ones_change_nothing) {
     toy_rig_close(&g);
 }
 
+// The most probable tokens behind a few. Guesses are always made and always as many, so that their number does not depend on the clock.
+static bool run_greedy(rn_engine *e, const char *speculate, uint64_t salt, uint64_t client, struct outcome *o) {
+    static const int32_t ids[] = {9, 8, 7};
+    struct rn_sampling sampling;
+    rn_part part;
+    rn_logit_bias bias[2];
+    rn_request r = repeating(&sampling, &part, bias);
+    part.ids = ids, part.n_ids = 3;
+    sampling.n_logit_bias = 0, sampling.temp = 0.0F;
+    r.seed = 1, r.logprobs = 0, r.cache_salt = salt, r.client = client;
+    if ((r.speculate = speculate)) r.draft_min = r.draft_max = 4;
+    return run_request(e, &r, o);
+}
+
+TEST(suffix_drafts_come_from_earlier_answers_of_the_same_client) {
+    static const struct {
+        uint64_t salt, client;
+        bool sees;
+        const char *why;
+    } rows[] = {
+        {5, 6, false, "nothing was answered before"},
+        {5, 6, true, "the same text again"},
+        {4, 6, false, "another salt"},
+        {5, 7, false, "another client"},
+        {0, 0, false, "neither"},
+        {5, 6, true, "and once more"},
+    };
+    static struct outcome plain, o;
+    struct toy_rig g;
+    int64_t alone = 0;
+    if (!toy_rig_open(&g, 64, 0, 1, 1) || !run_greedy(g.engine, NULL, 5, 6, &plain)) return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        check_note("%s", rows[i].why);
+        if (!run_greedy(g.engine, "suffix", rows[i].salt, rows[i].client, &o)) break;
+        if (!CHECK_INT(o.n_tokens, plain.n_tokens)) break;
+        CHECK_MEM(o.tokens, plain.tokens, plain.n_tokens * sizeof *plain.tokens);
+        CHECK_MEM(o.logprobs, plain.logprobs, plain.n_tokens * sizeof *plain.logprobs);
+        if (i == 0) alone = o.usage.accepted_tokens;
+        if (rows[i].sees)
+            CHECK(o.usage.accepted_tokens > alone + 40);
+        else
+            CHECK_INT(o.usage.accepted_tokens, alone);
+    }
+    toy_rig_close(&g);
+}
+
 TEST(drafted_tokens_are_marked) {
     struct toy_rig g;
     struct rn_sampling sampling;
@@ -94,11 +140,11 @@ TEST(what_a_request_may_say_of_drafts) {
         {"ngram", 64, 0, 1, "draft_max: 64 is outside 0..63", RN_E_ARG},
         {"ngram", -1, 0, 1, "draft_max: -1 is outside 0..63", RN_E_ARG},
         {"ngram", 3, 4, 1, "draft_min: 4 is outside 0..3", RN_E_ARG},
-        {"medusa", 0, 0, 1, "speculate: \"medusa\" is unknown; known: ngram", RN_E_ARG},
-        {"", 0, 0, 1, "speculate: \"\" is unknown; known: ngram", RN_E_ARG},
-        {"ngram,", 0, 0, 1, "speculate: \"\" is unknown; known: ngram", RN_E_ARG},
+        {"medusa", 0, 0, 1, "speculate: \"medusa\" is unknown; known: ngram, suffix", RN_E_ARG},
+        {"", 0, 0, 1, "speculate: \"\" is unknown; known: ngram, suffix", RN_E_ARG},
+        {"ngram,", 0, 0, 1, "speculate: \"\" is unknown; known: ngram, suffix", RN_E_ARG},
         {"ngram,ngram", 0, 0, 1, "speculate: ngram is named twice", RN_E_ARG},
-        {"ngram,medusa", 0, 0, 1, "speculate: \"medusa\" is unknown; known: ngram", RN_E_ARG},
+        {"ngram,medusa", 0, 0, 1, "speculate: \"medusa\" is unknown; known: ngram, suffix", RN_E_ARG},
         {"ngram", 0, 0, 2, "speculate: not with guidance_scale", RN_E_UNSUPPORTED},
     };
     struct toy_rig g;

@@ -46,6 +46,7 @@ static inline bool toy_rig_open_rows(struct toy_rig *g, int32_t n_pages, int32_t
     o.n_streams = n_streams;
     o.n_seqs = 1; // slots of recurrent state for a second sequence
     o.n_threads = n_threads;
+    o.output_store_bytes = 1 << 20;
     return CHECK_OK(engine_open_lms(&g->model, &given, 1, &o, &g->engine, &err), &err);
 }
 

@@ -89,13 +89,15 @@ struct drafter_spec {
     int32_t n_text_most, n_prompt;
     int32_t n_vocab; // of the main model
     const struct rowmath *rowmath;
-    int32_t slot; // of the model that drafts, where the kind needs one
+    int32_t slot;                      // of the model that drafts, where the kind needs one
+    const struct output_view *outputs; // finished answers that it may look in; NULL: none
 };
 
 struct drafter_kind {
     const char *name;
     bool needs_model; // on a slot of the engine
     rn_status (*create)(const struct drafter_spec *spec, drafter **out, rn_error *err);
+    bool reads_outputs; // drafter_spec.outputs, to which the stream's answer is added when it has ended
 };
 extern const struct drafter_kind drafter_kinds[];
 extern const size_t drafter_n_kinds;

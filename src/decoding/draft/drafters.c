@@ -1,10 +1,12 @@
 // decoding/draft/drafters.c - the table of drafters.
 #include "decoding/draft/drafter.h"
 #include "decoding/draft/ngram_drafter.h"
+#include "decoding/draft/suffix_drafter.h"
 #include <string.h>
 
 const struct drafter_kind drafter_kinds[] = {
     {"ngram", false, ngram_drafter_create},
+    {"suffix", false, suffix_drafter_create, .reads_outputs = true},
 };
 const size_t drafter_n_kinds = sizeof drafter_kinds / sizeof *drafter_kinds;
 

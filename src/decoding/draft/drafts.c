@@ -39,7 +39,8 @@ rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, r
                                        .n_prompt = spec->n_prompt,
                                        .n_vocab = spec->n_vocab,
                                        .rowmath = spec->rowmath,
-                                       .slot = c->slot};
+                                       .slot = c->slot,
+                                       .outputs = spec->outputs};
         if ((st = c->kind->create(&s, &d->of[i], err)) == RN_OK) d->n_of++;
     }
     if (st == RN_OK)
