@@ -35,7 +35,7 @@ enum {
     FEW_PLACES = 64,
     MAX_EDGES = 1 << 14,
     TABLE = 2 * MAX_PLACES,
-    MOST = 32,
+    MOST = SLICE_MOST_CHARS,
     RADIUS = 2 * MOST,
     NO_PLACE = -1
 };
@@ -46,6 +46,9 @@ struct place {
     uint8_t n_chars; // from the first place
     bool is_open;    // not all that may follow is known
     uint8_t depth;   // the result; MOST: at least
+    bool is_bounded; // `longest` is known: nothing that may follow leads back, or out of the terminal
+    uint8_t longest; // characters that can follow
+    uint32_t n_next; // edges from it to places that are not known to be bounded
     int32_t edges;   // that lead to it
 };
 struct depth_edge {
@@ -69,7 +72,7 @@ void char_depths_free(struct char_depths *c) {
 }
 
 uint64_t char_depths_bytes(const struct char_depths *c) {
-    return (uint64_t)c->n_known * N_SLICE_KINDS + (c->search ? sizeof *c->search : 0);
+    return (uint64_t)c->n_known * N_SLICE_KINDS * sizeof *c->known + (c->search ? sizeof *c->search : 0);
 }
 
 // The place, new or not; NO_PLACE: there are too many.
@@ -81,7 +84,8 @@ static int32_t find_place(struct depth_search *s, uint32_t state, uint8_t at, in
     }
     if (s->n_places == s->most_places) return NO_PLACE;
     *is_new = true;
-    s->places[s->n_places] = (struct place){state, at, (uint8_t)n_chars, true, MOST, NO_PLACE};
+    s->places[s->n_places] = (struct place){
+        .state = state, .at = at, .n_chars = (uint8_t)n_chars, .is_open = true, .depth = MOST, .edges = NO_PLACE};
     s->table[slot] = s->n_places + 1;
     return s->n_places++;
 }
@@ -108,6 +112,7 @@ static bool expand(struct depth_search *s, struct dfa *d, int32_t i, int kind, i
             if (to == NO_PLACE || s->n_edges == MAX_EDGES) return false;
             s->edges[s->n_edges] = (struct depth_edge){i, s->places[to].edges, n_chars};
             s->places[to].edges = s->n_edges++;
+            s->places[i].n_next++;
             if (is_new && n_chars) s->later[(*n_later)++] = to;
             if (is_new && !n_chars) s->queue[(*n)++] = to;
         }
@@ -158,12 +163,34 @@ static void spread(struct depth_search *s) {
     }
 }
 
+// Places from which nothing leads on are bounded, and then those from which only such places are reached. A place where the terminal may
+// end is not, since another one may follow; but for the first place, whose followers are looked at by themselves.
+static void bound(struct depth_search *s, const struct dfa *d) {
+    int32_t n = 0;
+    for (int32_t i = 0; i < s->n_places; i++)
+        if (s->places[i].n_next == 0 && !s->places[i].is_open && (i == 0 || !d->states[s->places[i].state].accepts))
+            s->places[i].is_bounded = true, s->queue[n++] = i;
+    for (int32_t i = 0; i < n; i++) {
+        const struct place *const to = &s->places[s->queue[i]];
+        for (int32_t k = to->edges; k != NO_PLACE; k = s->edges[k].next) {
+            struct place *const from = &s->places[s->edges[k].from];
+            const uint8_t longest = (uint8_t)(to->longest + s->edges[k].n_chars);
+            if (longest > from->longest) from->longest = longest;
+            if (--from->n_next > 0 || from->is_open) continue;
+            if (s->edges[k].from != 0 && d->states[from->state].accepts) continue;
+            from->is_bounded = true;
+            s->queue[n++] = s->edges[k].from;
+        }
+    }
+}
+
 static bool make_room(struct char_depths *c, uint32_t state) {
     if (state >= c->n_known) {
         const uint32_t n = state < 64 ? 128 : state * 2;
-        uint8_t *const known = mem_realloc(c->known, (size_t)n * N_SLICE_KINDS);
+        struct known_depth *const known = mem_realloc(c->known, (size_t)n * N_SLICE_KINDS * sizeof *known);
         if (!known) return c->d->e->status = RN_E_NOMEM, false;
-        memset(known + (size_t)c->n_known * N_SLICE_KINDS, 0, (size_t)(n - c->n_known) * N_SLICE_KINDS);
+        memset(known + (size_t)c->n_known * N_SLICE_KINDS, 0,
+               (size_t)(n - c->n_known) * N_SLICE_KINDS * sizeof *known);
         c->known = known, c->n_known = n;
     }
     return true;
@@ -191,28 +218,38 @@ static expr_id loop_in(const struct exprs *e, expr_id id) {
     return loop;
 }
 
-static int search_depth(struct char_depths *c, uint32_t state, int kind) {
-    struct depth_search *const s = c->search ? c->search : mem_alloc(sizeof *s);
-    c->search = s;
-    if (!s) return c->d->e->status = RN_E_NOMEM, 0;
-    explore(s, c->d, state, kind);
-    if (c->d->e->status != RN_OK || !make_room(c, c->d->n_states - 1)) return 0;
-    spread(s);
-    // What was found about the others may be less than there is where the search ended.
-    for (int32_t i = 0; i < s->n_places; i++)
-        if (s->places[i].at == 0 && (i == 0 || s->places[i].depth == MOST))
-            c->known[(size_t)s->places[i].state * N_SLICE_KINDS + (size_t)kind] = (uint8_t)(s->places[i].depth + 1);
-    return s->places[0].depth;
+static struct known_depth *known_of(struct char_depths *c, uint32_t state, int kind) {
+    return &c->known[(size_t)state * N_SLICE_KINDS + (size_t)kind];
 }
 
-int char_depth(struct char_depths *c, uint32_t state, int kind) {
-    if (!make_room(c, state)) return 0;
-    const uint8_t known = c->known[(size_t)state * N_SLICE_KINDS + (size_t)kind];
-    if (known) return known - 1;
-    const expr_id x = c->d->states[state].expr, loop = loop_in(c->d->e, x);
-    if (loop != EXPR_NEVER && loop != x && char_depth(c, dfa_state(c->d, loop), kind) == MOST) {
-        c->known[(size_t)state * N_SLICE_KINDS + (size_t)kind] = MOST + 1;
-        return MOST;
+static struct char_depth search_depth(struct char_depths *c, uint32_t state, int kind) {
+    struct depth_search *const s = c->search ? c->search : mem_alloc(sizeof *s);
+    const struct char_depth none = {0, CHAR_DEPTH_UNBOUNDED};
+    c->search = s;
+    if (!s) return c->d->e->status = RN_E_NOMEM, none;
+    explore(s, c->d, state, kind);
+    if (c->d->e->status != RN_OK || !make_room(c, c->d->n_states - 1)) return none;
+    bound(s, c->d);
+    spread(s);
+    // What was found about others may be less than there is where the search ended; not about bounded ones.
+    for (int32_t i = 0; i < s->n_places; i++) {
+        const struct place *const p = &s->places[i];
+        if (p->at == 0 && (i == 0 || p->depth == MOST || p->is_bounded))
+            *known_of(c, p->state, kind) =
+                (struct known_depth){true, {p->depth, p->is_bounded ? p->longest : (uint8_t)CHAR_DEPTH_UNBOUNDED}};
     }
-    return c->d->e->status == RN_OK ? search_depth(c, state, kind) : 0;
+    return known_of(c, state, kind)->depth;
+}
+
+struct char_depth char_depth(struct char_depths *c, uint32_t state, int kind) {
+    const struct char_depth none = {0, CHAR_DEPTH_UNBOUNDED};
+    if (!make_room(c, state)) return none;
+    if (known_of(c, state, kind)->is_known) return known_of(c, state, kind)->depth;
+    const expr_id x = c->d->states[state].expr, loop = loop_in(c->d->e, x);
+    if (loop != EXPR_NEVER && loop != x && char_depth(c, dfa_state(c->d, loop), kind).any == MOST) {
+        if (!make_room(c, state)) return none;
+        *known_of(c, state, kind) = (struct known_depth){true, {MOST, CHAR_DEPTH_UNBOUNDED}};
+        return known_of(c, state, kind)->depth;
+    }
+    return c->d->e->status == RN_OK ? search_depth(c, state, kind) : none;
 }

@@ -68,36 +68,46 @@ static void walk(struct masker *m, const struct byte_trie *t, uint32_t config, u
         }
 }
 
-static void make_mask(struct masker *m, uint32_t config, uint64_t *mask) {
+// Tokens of so many characters are allowed, and none of more than `most`.
+static struct char_depth depth_of(struct masker *m, uint32_t config, int kind) {
     const struct recognizer *const p = m->p;
+    const uint32_t items = p->configs[config].items, n_items = p->configs[config].n_items;
+    struct char_depth all = {0, 0};
+    for (uint32_t i = 0; i < n_items; i++) {
+        const struct char_depth d = char_depth(&m->depths, p->items[items + i].state, kind);
+        if (d.any > all.any) all.any = d.any;
+        if (d.most > all.most) all.most = d.most;
+    }
+    return all;
+}
+
+static void make_mask(struct masker *m, uint32_t config, uint64_t *mask) {
     const struct vocab_trie *const v = m->v;
-    int depth[N_SLICE_KINDS] = {0}, n_whole[N_SLICE_KINDS];
+    struct char_depth depth[N_SLICE_KINDS];
     bool is_sliced = false;
     memset(mask, 0, v->n_words * sizeof *mask);
-    const uint32_t items = p->configs[config].items, n_items = p->configs[config].n_items;
-    for (uint32_t i = 0; i < n_items; i++)
-        for (int k = 0; k < N_SLICE_KINDS; k++) {
-            const int d = char_depth(&m->depths, p->items[items + i].state, k);
-            if (d > depth[k]) depth[k] = d;
-        }
     for (int k = 0; k < N_SLICE_KINDS; k++) {
-        for (n_whole[k] = 0; n_whole[k] < N_SLICE_SIZES && slice_chars[n_whole[k]] <= depth[k]; n_whole[k]++) {
-        }
-        if (n_whole[k] == 0) continue;
+        depth[k] = depth_of(m, config, k);
+        if (depth[k].any == 0) continue;
         is_sliced = true;
-        for (size_t w = 0; w < v->n_words; w++) mask[w] |= v->masks[k][n_whole[k] - 1][w];
+        for (size_t w = 0; w < v->n_words; w++) mask[w] |= v->masks[k][depth[k].any - 1][w];
     }
     if (!is_sliced) {
         walk(m, &v->all, config, mask);
         return;
     }
     walk(m, &v->rest, config, mask);
-    for (int k = 0; k < N_SLICE_KINDS; k++)
-        for (int s = n_whole[k]; s < N_SLICE_SIZES; s++) {
-            bool is_within = false; // a kind within another that is allowed
-            for (int more = k + 1; more < N_SLICE_KINDS; more++) is_within |= s < n_whole[more];
-            if (!is_within) walk(m, &v->slices[k][s], config, mask);
+    // What holds of a kind holds of those within it.
+    struct char_depth known = depth[N_SLICE_KINDS - 1];
+    for (int k = N_SLICE_KINDS - 1; k >= 0; k--) {
+        if (depth[k].any > known.any) known.any = depth[k].any;
+        if (depth[k].most < known.most) known.most = depth[k].most;
+        for (int s = 0; s < N_SLICE_SIZES; s++) {
+            const int least = s > 0 ? slice_chars[s - 1] + 1 : 1;
+            if (slice_chars[s] > known.any && least <= known.most && known.any < known.most)
+                walk(m, &v->slices[k][s], config, mask);
         }
+    }
 }
 
 // Room for what is known about a config. False: out of memory.

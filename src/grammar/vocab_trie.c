@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const uint8_t slice_chars[N_SLICE_SIZES] = {1, 2, 4, 8, 16, 32};
+const uint8_t slice_chars[N_SLICE_SIZES] = {1, 2, 4, 8, 16, SLICE_MOST_CHARS};
 
 struct entry {
     const char *bytes;
@@ -35,16 +35,15 @@ static bool is_word(uint8_t c) {
 }
 
 // The smallest slice of a token. False: none.
-static bool slice_of(const struct entry *x, int *kind, int *size) {
-    uint32_t n_chars = 0;
-    *kind = SLICE_WORD, *size = 0;
-    for (uint32_t i = 0, n; i < x->n; i += n, n_chars++) {
+static bool slice_of(const struct entry *x, int *kind, int *size, uint32_t *n_chars) {
+    *kind = SLICE_WORD, *size = 0, *n_chars = 0;
+    for (uint32_t i = 0, n; i < x->n; i += n, ++*n_chars) {
         const uint8_t c = (uint8_t)x->bytes[i];
         n = char_bytes((const uint8_t *)x->bytes + i, x->n - i);
         if (n == 0 || c < 0x20 || c == '"' || c == '\\') return false;
         if (!is_word(c)) *kind = SLICE_PLAIN;
     }
-    while (*size < N_SLICE_SIZES && n_chars > slice_chars[*size]) ++*size;
+    while (*size < N_SLICE_SIZES && *n_chars > slice_chars[*size]) ++*size;
     return *size < N_SLICE_SIZES;
 }
 
@@ -94,16 +93,28 @@ static rn_status make_slice(struct vocab_trie *v, int kind, int size, const stru
     size_t n_part = 0;
     for (size_t i = 0; i < n; i++) {
         int k, s;
-        const bool is_in = slice_of(&x[i], &k, &s);
+        uint32_t n_chars;
+        const bool is_in = slice_of(&x[i], &k, &s, &n_chars);
         if (is_rest ? !is_in : is_in && k == kind && s == size) part[n_part++] = x[i];
     }
-    if (is_rest) return make_trie(&v->rest, part, n_part, err);
-    uint64_t *const mask = v->masks[kind][size] = mem_calloc(v->n_words, sizeof *mask);
-    if (!mask) return fail(err, RN_E_NOMEM, "vocabulary: out of memory for a mask");
-    if (size > 0) memcpy(mask, v->masks[kind][size - 1], v->n_words * sizeof *mask);
-    for (size_t w = 0; kind > 0 && w < v->n_words; w++) mask[w] |= v->masks[kind - 1][size][w];
-    for (size_t i = 0; i < n_part; i++) set_token(v, mask, part[i].token);
-    return make_trie(&v->slices[kind][size], part, n_part, err);
+    return make_trie(is_rest ? &v->rest : &v->slices[kind][size], part, n_part, err);
+}
+
+static rn_status make_masks(struct vocab_trie *v, const struct entry *x, size_t n, rn_error *err) {
+    for (int k = 0; k < N_SLICE_KINDS; k++)
+        for (int c = 0; c < SLICE_MOST_CHARS; c++)
+            if (!(v->masks[k][c] = mem_calloc(v->n_words, sizeof *v->masks[k][c])))
+                return fail(err, RN_E_NOMEM, "vocabulary: out of memory for a mask");
+    for (size_t i = 0; i < n; i++) {
+        int kind, size;
+        uint32_t n_chars;
+        if (!slice_of(&x[i], &kind, &size, &n_chars)) continue;
+        for (; kind < N_SLICE_KINDS; kind++) set_token(v, v->masks[kind][n_chars - 1], x[i].token);
+    }
+    for (int k = 0; k < N_SLICE_KINDS; k++)
+        for (int c = 1; c < SLICE_MOST_CHARS; c++)
+            for (size_t w = 0; w < v->n_words; w++) v->masks[k][c][w] |= v->masks[k][c - 1][w];
+    return RN_OK;
 }
 
 rn_status vocab_trie_init(struct vocab_trie *v, const struct token_bytes *tokens, int32_t n_tokens, rn_error *err) {
@@ -131,6 +142,7 @@ rn_status vocab_trie_init(struct vocab_trie *v, const struct token_bytes *tokens
     for (int k = 0; k <= N_SLICE_KINDS && st == RN_OK; k++)
         for (int s = 0; s < (k < N_SLICE_KINDS ? N_SLICE_SIZES : 1) && st == RN_OK; s++)
             st = make_slice(v, k, s, x, m, x + n_tokens, err);
+    if (st == RN_OK) st = make_masks(v, x, m, err);
     mem_free(x);
     if (st != RN_OK) vocab_trie_free(v);
     return st;
@@ -138,7 +150,9 @@ rn_status vocab_trie_init(struct vocab_trie *v, const struct token_bytes *tokens
 
 void vocab_trie_free(struct vocab_trie *v) {
     mem_free(v->same), mem_free(v->all.nodes), mem_free(v->rest.nodes);
-    for (int k = 0; k < N_SLICE_KINDS; k++)
-        for (int s = 0; s < N_SLICE_SIZES; s++) mem_free(v->slices[k][s].nodes), mem_free(v->masks[k][s]);
+    for (int k = 0; k < N_SLICE_KINDS; k++) {
+        for (int s = 0; s < N_SLICE_SIZES; s++) mem_free(v->slices[k][s].nodes);
+        for (int c = 0; c < SLICE_MOST_CHARS; c++) mem_free(v->masks[k][c]);
+    }
     *v = (struct vocab_trie){0};
 }

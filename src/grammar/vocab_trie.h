@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define TRIE_NO_TOKEN UINT32_MAX
-enum { SLICE_WORD, SLICE_PLAIN, N_SLICE_KINDS, N_SLICE_SIZES = 6 };
+enum { SLICE_WORD, SLICE_PLAIN, N_SLICE_KINDS, N_SLICE_SIZES = 6, SLICE_MOST_CHARS = 32 };
 // Characters of a slice's tokens: ASCII letters, digits, - and _; any but ", \ and control characters.
 extern const uint8_t slice_chars[N_SLICE_SIZES]; // characters that a token of a slice has at most
 
@@ -35,9 +35,9 @@ struct vocab_trie {
     uint32_t *same;             // [n_tokens] the next token with the same bytes, or TRIE_NO_TOKEN
     struct byte_trie all, rest; // every token; those in no slice
     struct byte_trie slices[N_SLICE_KINDS][N_SLICE_SIZES];
-    uint64_t *masks[N_SLICE_KINDS]
-                   [N_SLICE_SIZES]; // of a slice and all smaller ones of its kind, and of the kinds within it
-    uint32_t max_depth;             // bytes of the longest token
+    // [n_words] of the tokens of this kind's characters, and of the kinds within it, that have at most so many of them, less 1.
+    uint64_t *masks[N_SLICE_KINDS][SLICE_MOST_CHARS];
+    uint32_t max_depth; // bytes of the longest token
 };
 
 struct token_bytes {

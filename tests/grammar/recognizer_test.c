@@ -349,3 +349,86 @@ TEST(masks_of_strings_equal_brute_force) {
     }
     vocab_trie_free(&v);
 }
+
+// ---- texts of bounded length ----
+
+// Tokens of 1 to 34 characters of each kind, in which a slice ends everywhere; and what may follow a string.
+enum { N_LENGTHS = 34, N_LONG = 3 * N_LENGTHS + 3, LONG_WORDS = (N_LONG + 63) / 64 };
+static void long_tokens(struct token_bytes tokens[N_LONG], char bytes[N_LONG][2 * N_LENGTHS + 2]) {
+    static const char *const others[] = {"\"", "aaa\"", "\\"};
+    for (int i = 0; i < N_LONG; i++) {
+        const int n = i % N_LENGTHS + 1, kind = i / N_LENGTHS;
+        const char *const unit = kind == 0 ? "a" : kind == 1 ? "\xc3\xa4" : " ";
+        char *const to = bytes[i];
+        to[0] = 0;
+        for (int k = 0; k < n && kind < 3; k++) strcat(to, kind == 2 && k % 2 ? "a" : unit);
+        if (kind == 3) snprintf(to, 8, "%s", others[i - 3 * N_LENGTHS]);
+        tokens[i] = (struct token_bytes){to, (uint32_t)strlen(to)};
+    }
+}
+
+static expr_id any_bounded(struct exprs *e, struct dice *d) {
+    struct byte_set word = {{0}};
+    byte_set_add_range(&word, 'a', 'z'), byte_set_add_range(&word, 'A', 'Z'), byte_set_add_range(&word, '0', '9');
+    byte_set_add(&word, '-'), byte_set_add(&word, '_');
+    const expr_id chars[] = {chars_any(e, CODING_JSON), chars_any(e, CODING_UTF8), expr_bytes(e, &word),
+                             expr_byte(e, 'a')};
+    const expr_id c = chars[roll(d, 4)];
+    const uint32_t max = (uint32_t)roll(d, 45), min = roll(d, 2) ? max : (uint32_t)roll(d, (int)max + 1);
+    expr_id x = expr_repeat(e, c, min, roll(d, 6) ? max : EXPR_NO_MAX);
+    if (roll(d, 4) == 0) x = expr_cat(e, x, expr_repeat(e, chars[roll(d, 4)], 0, (uint32_t)roll(d, 9)));
+    if (roll(d, 4) == 0) x = expr_or2(e, x, expr_text(e, "aaaa a", 6));
+    if (roll(d, 2)) x = expr_cat(e, x, expr_byte(e, '"'));
+    return roll(d, 3) ? x : expr_or2(e, x, expr_repeat(e, c, min / 2, max / 2)); // may end, or go on
+}
+
+// Terminals one behind the other, so that a token may end one and go on in the next, or in the next round.
+static rn_status compile_bounded(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
+    struct dice d = *(const struct dice *)source;
+    (void)err;
+    const sym_id first = sym_rule(r, rule_of_term(r, any_bounded(r->e, &d))),
+                 second =
+                     sym_rule(r, rule_of_term(r, any_bounded(r->e, &d))); // rules are not merged into one terminal
+    const sym_id both = sym_seq(r, (sym_id[]){first, second}, 2);
+    *start = rule_new(r);
+    rule_define(r, *start, roll(&d, 3) ? both : sym_repeat(r, sym_alt(r, (sym_id[]){first, second}, 2), 1, 3));
+    return RN_OK;
+}
+
+TEST(masks_near_the_end_of_bounded_texts_equal_brute_force) {
+    static const struct automata_limits limits = {1 << 18, 1 << 16, 100000, 1 << 18};
+    static struct token_bytes tokens[N_LONG];
+    static char bytes[N_LONG][2 * N_LENGTHS + 2];
+    struct vocab_trie v;
+    rn_error err = {0};
+    long_tokens(tokens, bytes);
+    if (!CHECK_OK(vocab_trie_init(&v, tokens, N_LONG, &err), &err)) return;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct dice d = {seed, 0};
+        struct automata m;
+        struct masker masker;
+        if (!CHECK_OK(automata_make(&m, &limits, compile_bounded, &d, &err), &err)) return;
+        if (!CHECK_OK(masker_init(&masker, &m.recognizer, &v, 8, &err), &err)) return;
+        uint32_t config = m.recognizer.first;
+        for (int i = 0; i < 100; i++) {
+            const uint64_t *const mask = masker_get(&masker, config);
+            int allowed[N_LONG], n_allowed = 0;
+            if (!mask) { // too ambiguous
+                CHECK_INT(m.exprs.status, RN_E_LIMIT);
+                break;
+            }
+            for (int t = 0; t < N_LONG; t++) {
+                const bool want = recognizer_read(&m.recognizer, config, tokens[t].bytes, tokens[t].n) != CONFIG_DEAD;
+                check_note("seed %llu, step %d, token %d '%s'", (unsigned long long)seed, i, t, bytes[t]);
+                if (!CHECK_INT(mask[t / 64] >> t % 64 & 1, want)) return;
+                if (want && (tokens[t].n < 4 || roll(&d, 8) == 0)) allowed[n_allowed++] = t; // short steps mostly
+            }
+            if (n_allowed == 0) break;
+            const struct token_bytes *const t = &tokens[allowed[roll(&d, n_allowed)]];
+            config = recognizer_read(&m.recognizer, config, t->bytes, t->n);
+        }
+        masker_free(&masker);
+        automata_free(&m);
+    }
+    vocab_trie_free(&v);
+}
