@@ -24,10 +24,11 @@ enum schema_limits {         // docs/structured-output.md
     // schemas and keywords that apply to one value, one through the other
     SCHEMA_MAX_WITHIN = 600,
     SCHEMA_MAX_FIRST = 4096,    // items with schemas of their own
-    SCHEMA_MAX_UNIQUE = 10,     // values of unique items
+    SCHEMA_MAX_UNIQUE = 64,     // values of unique items
     SCHEMA_MAX_PLACES = 20000,  // of one object's or array's graph
     SCHEMA_MAX_FLAGS = 6,       // members that must occur, in any order
-    SCHEMA_MAX_PATTERNS = 6,    // that one object's members are told apart by
+    SCHEMA_MAX_PATTERNS = 32,   // that one object's members are told apart by
+    SCHEMA_MAX_CELLS = 64,      // sets of them that a name may match
     SCHEMA_MAX_LAYERS = 64,     // schemas that describe the members of one object
     SCHEMA_MAX_PART_LITS = 128, // schemas of one member or item
 };
@@ -100,6 +101,13 @@ enum layer_kind {
     LAYER_CHOICE
 }; // in list.number; CHOICE: what choice `from` adds
 
+// An object with the member `if_has` has those of `wants` (nodes: names), too.
+struct dependency {
+    const struct dependency *next; // of a form's
+    const struct json_node *if_has;
+    const struct list *wants;
+};
+
 struct form { // by value: lists are shared
     unsigned types;
     expr_id string, number; // the contents of strings, the texts of numbers; EXPR_ANY: no condition
@@ -115,9 +123,11 @@ struct form { // by value: lists are shared
     const struct list *members;          // node: a name, lit
     const struct list *some;             // node, number: enum names_of, lit
     const struct list *names;            // lit: of the names of members
-    const struct list *unique;           // node: where unique items are wanted
-    const struct list *refused;          // node: a keyword that cannot be negated
-    const struct list *seen;             // lit: expanded already
+    // between members that `properties` names
+    const struct dependency *dependencies;
+    const struct list *unique;  // node: where unique items are wanted
+    const struct list *refused; // node: a keyword that cannot be negated
+    const struct list *seen;    // lit: expanded already
 };
 
 struct forms {
@@ -131,6 +141,8 @@ struct choice { // one of several lists of literals
     uint32_t n;
     lit_id unless; // the choice is the opposite of this literal; NO_LIT: of none
     bool is_any;   // of anyOf: several ways may hold together
+    const struct dependency
+        *dependency; // the first way: no such member, the second one: all of them; NULL: no dependency
 };
 
 struct work { // what is left of literals: all of `todo`, and one way of each choice
@@ -308,9 +320,36 @@ bool schema_cell_lits(struct context *c, const struct form *f, const struct json
 sym_id schema_value(struct context *c, lit_id *lits, uint32_t n);
 sym_id schema_value_in(struct context *c, uint32_t spelling, lit_id *lits, uint32_t n);
 void schema_write_object(struct context *c, const struct form *f, uint32_t rule);
+// A name in `properties` of a layer of the form?
+bool schema_declares(const struct form *f, const struct json_node *name);
 void schema_write_array(struct context *c, const struct form *f, uint32_t rule);
 // The same for unique items, of which the first n_first have schemas of their own; up to `max`.
 void schema_write_unique(struct context *c, const struct form *f, uint32_t rule, uint32_t n_first, uint64_t max);
+
+// ---- dependencies.c: between the declared members of an object ----
+
+struct schema_tie { // of a member; sets of bits
+    bool is_required, is_impossible;
+    uint64_t wants;            // set where it is there
+    uint64_t wanted, left_out; // its own bits: it has to come; it did not
+    uint64_t not_beside;       // it does not come where one of these is set
+    uint64_t kept;             // behind it
+    uint32_t asked_until;      // the last member that asks for left_out
+};
+
+struct schema_pending { // in the arena
+    struct schema_tie *of;
+    uint32_t n_members, n_bits;
+    uint64_t **known; // by the number of members that were passed: the sets that there can be, sorted
+    uint32_t *n_known;
+    uint32_t *first; // how many sets there are for smaller numbers
+};
+// names, is_required: of n declared members. false after stopping.
+bool schema_find_pending(struct context *c, const struct form *f, const struct json_node *const *names,
+                         const bool *is_required, uint32_t n, struct schema_pending *p);
+// What is known behind member i. false: it may not be there, or has to be.
+bool schema_after(const struct schema_pending *p, uint32_t i, uint64_t known, bool is_there, uint64_t *after);
+uint32_t schema_known_index(const struct schema_pending *p, uint32_t passed, uint64_t known);
 
 expr_id schema_quoted(struct context *c, expr_id content);
 expr_id schema_name_expr(struct context *c, const struct json_node *name); // without quotes

@@ -117,10 +117,15 @@ static bool take(struct search *s, struct branch *b, const struct list *x) {
 
 // ---- conditions that contradict each other ----
 
+static bool has_name(const struct list *l, const struct json_node *name) {
+    for (; l; l = l->next)
+        if (schema_same_name(l->node, name)) return true;
+    return false;
+}
+
 static bool names_meet(const struct form *f) {
     for (const struct list *r = f->required; r; r = r->next)
-        for (const struct list *l = f->lacks; l; l = l->next)
-            if (schema_same_name(r->node, l->node)) return true;
+        if (has_name(f->lacks, r->node)) return true;
     return false;
 }
 
@@ -229,6 +234,69 @@ static void follow_any(struct search *s, const struct branch *b, const struct pe
     }
 }
 
+// ---- dependencies between members ----
+
+enum dependency_state { DEPENDS_NO_MORE, DEPENDS_CERTAINLY, DEPENDS_ON_BOTH, DEPENDS_OPEN };
+
+static enum dependency_state look_at_dependency(const struct form *f, const struct dependency *d) {
+    bool all_required = true, all_declared = schema_declares(f, d->if_has), one_lacks = false;
+    for (const struct list *l = d->wants; l; l = l->next) {
+        all_required &= has_name(f->required, l->node), all_declared &= schema_declares(f, l->node);
+        one_lacks |= has_name(f->lacks, l->node);
+    }
+    if (has_name(f->lacks, d->if_has) || all_required) return DEPENDS_NO_MORE;
+    if (has_name(f->required, d->if_has) || one_lacks) return DEPENDS_CERTAINLY;
+    return all_declared ? DEPENDS_ON_BOTH : DEPENDS_OPEN;
+}
+
+// Takes a choice out of the list.
+static const struct pending *pick(struct search *s, struct branch *b, const struct pending *p) {
+    const struct pending *kept = p->next;
+    for (const struct pending *q = b->choices; q != p; q = q->next) {
+        struct pending *const keep = schema_alloc(s->c, sizeof *keep);
+        if (!keep) return NULL;
+        *keep = *q, keep->next = kept;
+        kept = keep;
+    }
+    b->choices = kept;
+    return p;
+}
+
+// Of dependencies only: those between members that the schema names in an order are kept by the object's graph, since a search would
+// double with each. Returns one that has to be searched, NULL: none, or literals are to be taken first.
+static const struct pending *settle_dependencies(struct search *s, struct branch *b) {
+    const struct pending *kept = NULL, *open = NULL;
+    const struct dependency *both = NULL;
+    for (const struct pending *p = b->choices; p && schema_ok(s->c); p = p->next) {
+        const struct dependency *const d = p->choice->dependency;
+        const enum dependency_state state = look_at_dependency(&b->f, d);
+        if (state == DEPENDS_NO_MORE) continue;
+        if (state == DEPENDS_CERTAINLY) {
+            follow(s, b, p, p->choice->ways[has_name(b->f.required, d->if_has)]);
+            continue;
+        }
+        if (state == DEPENDS_OPEN && !open) open = p;
+        struct pending *const keep = schema_alloc(s->c, sizeof *keep);
+        struct dependency *const one = schema_alloc(s->c, sizeof *one);
+        if (!keep || !one) return NULL;
+        *keep = *p, keep->next = kept, kept = keep;
+        *one = *d, one->next = both, both = one;
+        if (open == p) open = keep;
+    }
+    b->choices = kept;
+    if (b->todo) return NULL;
+    if (open) return pick(s, b, open);
+    b->choices = NULL, b->f.dependencies = both;
+    return NULL;
+}
+
+// The choice to be made next, others before dependencies.
+static const struct pending *next_choice(struct search *s, struct branch *b) {
+    for (const struct pending *p = b->choices; p; p = p->next)
+        if (!p->choice->dependency || s->type != TYPE_OBJECT || s->is_evaluated) return pick(s, b, p);
+    return settle_dependencies(s, b);
+}
+
 static void add_form(struct search *s, const struct form *f) {
     struct forms *const out = s->out;
     s->n_found++;
@@ -252,9 +320,9 @@ static const struct pending *take_certain(struct search *s, struct branch *b) {
         if (!settle_choices(s, b)) return NULL;
         if (b->todo) continue;
         if (is_empty(s, &b->f) || !schema_ok(s->c)) return NULL;
-        if (!b->choices) return add_form(s, &b->f), NULL;
-        const struct pending *const p = b->choices;
-        b->choices = p->next;
+        const struct pending *const p = next_choice(s, b);
+        if (b->todo) continue;
+        if (!p) return schema_ok(s->c) ? add_form(s, &b->f) : (void)0, NULL;
         if (p->choice->unless == NO_LIT || !contradicts(s, b, p->choice->unless)) return p;
     }
 }

@@ -82,8 +82,10 @@ static const struct json_node *text_as_name(struct context *c, const struct json
     return name;
 }
 
-// If there is such a member, then others are too, or a schema holds. The parts of `dependency` beside has; 0 after stopping.
-static uint32_t dependency_lits(struct context *c, const struct json_node *dependency, lit_id **out) {
+// If there is such a member, then others are too (*wants, their names), or a schema holds. The parts of `dependency` beside has; 0
+// after stopping.
+static uint32_t dependency_lits(struct context *c, const struct json_node *dependency, lit_id **out,
+                                const struct list **wants) {
     const bool is_list = dependency->kind == JSON_ARRAY, is_names = is_list || dependency->kind == JSON_STRING;
     const uint32_t n = is_list ? dependency->n_items : 1;
     lit_id *const lits = schema_alloc(c, (n + 1) * sizeof *lits);
@@ -93,7 +95,9 @@ static uint32_t dependency_lits(struct context *c, const struct json_node *depen
     const struct json_node *name = is_list ? json_first(dependency) : dependency;
     for (uint32_t i = 0; i < n; i++, name = json_next(name)) {
         if (!want(c, name, JSON_STRING, "a string")) return 0;
-        lits[i] = node_lit(c, LIT_HAS, is_list ? name : text_as_name(c, name));
+        const struct json_node *const wanted = is_list ? name : text_as_name(c, name);
+        lits[i] = node_lit(c, LIT_HAS, wanted);
+        *wants = schema_prepend(c, *wants, (struct list){.node = wanted});
     }
     return n;
 }
@@ -111,7 +115,8 @@ void mean_dependencies(struct making *m) {
         if (schema_group(k) != G_DEPENDENCIES) continue;
         EACH (d, n, k) {
             lit_id *lits = NULL;
-            const uint32_t n_lits = dependency_lits(c, d, &lits);
+            const struct list *wants = NULL;
+            const uint32_t n_lits = dependency_lits(c, d, &lits, &wants);
             if (!schema_ok(c)) return;
             const lit_id has = node_lit(c, LIT_HAS, d);
             for (uint32_t j = 0; j < n_lits && m->x->negated; j++)
@@ -125,7 +130,11 @@ void mean_dependencies(struct making *m) {
             all[0] = has;
             if (n_lits) memcpy(all + 1, lits, n_lits * sizeof *all);
             add_way(c, &ways, all, n_lits + 1);
-            one_of(m, ways);
+            struct choice *const choice = one_of(m, ways);
+            struct dependency *const one = schema_alloc(c, sizeof *one);
+            if (!choice || !one) return;
+            *one = (struct dependency){.if_has = d, .wants = wants};
+            choice->dependency = wants ? one : NULL;
         }
     }
     if (m->x->negated) one_of(m, broken);

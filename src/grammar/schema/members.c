@@ -54,6 +54,12 @@ expr_id schema_pattern(struct context *c, const struct json_node *pattern) {
     return schema_strings(c, schema_lit(c, (struct lit){.kind = LIT_PATTERN, .node = pattern}));
 }
 
+bool schema_declares(const struct form *f, const struct json_node *name) {
+    for (const struct list *l = f->objects; l; l = l->next)
+        if (l->number == LAYER_SCHEMA && schema_find(schema_part(l->node, "properties"), name)) return true;
+    return false;
+}
+
 // A layer that evaluates: not one under a negation, and no value.
 static bool evaluates(const struct list *layer) {
     return layer->most == 0 && (layer->number == LAYER_SCHEMA || layer->number == LAYER_REST);

@@ -1,7 +1,7 @@
 // grammar/schema/write_object.c - the graph of an object: its members in the order of the schema, then the others.
 //
-// A place of the graph is: how many declared members were passed, how many members there are (as far as it matters), and
-// which of the members that must occur somewhere (flags) did.
+// A place of the graph is: how many declared members were passed, what is known of those that depend on each other (dependencies.c), how
+// many members there are (as far as it matters), and which of the members that must occur somewhere (flags) did.
 #include "base/mem.h"
 #include "grammar/schema/meaning.h"
 #include <string.h>
@@ -28,6 +28,7 @@ struct object {
     uint32_t n_declared, max_declared;
     struct flag flags[SCHEMA_MAX_FLAGS];
     uint32_t n_flags;
+    struct schema_pending pending;
     expr_id names;     // of members, without quotes; EXPR_ANY: no condition
     uint32_t n_counts; // counts that are told apart: 0..n_counts - 1, the last one with all above
 };
@@ -136,9 +137,20 @@ static bool collect(struct object *o) {
 
 // ---- places ----
 
-static uint32_t place(const struct object *o, uint32_t passed, uint32_t count, uint32_t flags) {
+// known: the number of a set of the pending dependencies
+static uint32_t place(const struct object *o, uint32_t passed, uint32_t known, uint32_t count, uint32_t flags) {
     if (passed == 0 && count == 0 && flags == 0) return 0;
-    return 2 + ((passed * o->n_counts + count) << o->n_flags) + flags;
+    return 2 + (((o->pending.first[passed] + known) * o->n_counts + count) << o->n_flags) + flags;
+}
+
+// Behind member `passed`, or at the end, where nothing is left to know. false: that cannot be.
+static bool pass(const struct object *o, uint32_t passed, uint32_t known, bool is_there, uint32_t *next) {
+    uint64_t after;
+    *next = 0;
+    if (passed == o->n_declared) return true;
+    if (!schema_after(&o->pending, passed, o->pending.known[passed][known], is_there, &after)) return false;
+    *next = schema_known_index(&o->pending, passed + 1, after);
+    return true;
 }
 
 static uint32_t one_more(const struct object *o, uint32_t count) {
@@ -152,12 +164,15 @@ static void link_member(struct object *o, uint32_t from_passed, uint32_t to_pass
     const bool only_first = from_passed == 0 && o->n_declared > 0;
     const sym_id first = from_passed == 0 ? sym_seq(c->r, (sym_id[]){c->now->marks.open_object, member}, 2) : member;
     const sym_id next = only_first ? (sym_id)SYM_NEVER : sym_seq(c->r, (sym_id[]){c->now->marks.comma, member}, 2);
-    for (uint32_t count = 0; count < o->n_counts && count < o->f->max_members && schema_ok(c); count++)
-        for (uint32_t flags = 0; flags < 1u << o->n_flags; flags++) {
-            if (flags & set || (only_first && count) || (count == 0 && flags)) continue;
-            rule_link(c->r, o->rule, place(o, from_passed, count, flags),
-                      place(o, to_passed, one_more(o, count), flags | set), count ? next : first);
-        }
+    for (uint32_t known = 0, then; known < o->pending.n_known[from_passed]; known++) {
+        if (!pass(o, from_passed, known, true, &then)) continue;
+        for (uint32_t count = 0; count < o->n_counts && count < o->f->max_members && schema_ok(c); count++)
+            for (uint32_t flags = 0; flags < 1u << o->n_flags; flags++) {
+                if (flags & set || (only_first && count) || (count == 0 && flags)) continue;
+                rule_link(c->r, o->rule, place(o, from_passed, known, count, flags),
+                          place(o, to_passed, then, one_more(o, count), flags | set), count ? next : first);
+            }
+    }
 }
 
 // The flags by name or value that a member of this name may be about, by themselves or together.
@@ -191,14 +206,16 @@ static void link_named(struct object *o, uint32_t from, uint32_t to, const struc
 static void link_declared(struct object *o, uint32_t i) {
     struct context *const c = o->c;
     link_named(o, i, i + 1, o->declared[i].name, 0);
-    if (o->declared[i].is_required) return;
-    for (uint32_t count = 0; count < o->n_counts; count++)
-        for (uint32_t flags = 0; flags < 1u << o->n_flags; flags++) {
-            if (i == 0 && (count || flags)) continue;
-            const uint32_t to = i == 0 ? place(o, 1, 0, 0) : place(o, i + 1, count, flags);
-            rule_link(c->r, o->rule, place(o, i, count, flags), to,
-                      i == 0 ? c->now->marks.open_object : (sym_id)SYM_EMPTY);
-        }
+    for (uint32_t known = 0, then; known < o->pending.n_known[i] && schema_ok(c); known++) {
+        if (!pass(o, i, known, false, &then)) continue;
+        for (uint32_t count = 0; count < o->n_counts; count++)
+            for (uint32_t flags = 0; flags < 1u << o->n_flags; flags++) {
+                if (i == 0 && (count || flags)) continue;
+                const uint32_t to = i == 0 ? place(o, 1, then, 0, 0) : place(o, i + 1, then, count, flags);
+                rule_link(c->r, o->rule, place(o, i, known, count, flags), to,
+                          i == 0 ? c->now->marks.open_object : (sym_id)SYM_EMPTY);
+            }
+    }
 }
 
 // ---- the others ----
@@ -309,11 +326,49 @@ static void link_cell(struct object *o, const struct patterns *p, uint32_t cell,
     }
 }
 
+struct cell { // the patterns that a name matches, and these names
+    uint32_t patterns;
+    expr_id names;
+};
+
+// All cells that some name is in, as far as a short search tells. Each pattern cuts those that the ones before it left: patterns that no
+// name matches together, as most do, make one more cell each.
+static uint32_t find_cells(struct object *o, const struct patterns *p, expr_id taken, struct cell *cells) {
+    enum { FEW = 6, MAX_SEARCH = 200 };
+    struct exprs *const e = o->c->e;
+    uint32_t n = 1;
+    if (p->n <= FEW) { // no search is worth it
+        for (uint32_t i = 0; i < 1u << p->n; i++) cells[i].patterns = i;
+        return 1u << p->n;
+    }
+    cells[0] = (struct cell){
+        0, expr_and(e, (expr_id[]){o->names, o->c->any_text[o->c->now->coding], expr_not(e, taken)}, 3)};
+    for (uint32_t k = 0; k < p->n && schema_ok(o->c); k++)
+        for (uint32_t i = 0, n_before = n; i < n_before; i++) {
+            const struct cell in = {cells[i].patterns | 1u << k, expr_and2(e, cells[i].names, p->exprs[k])},
+                              out = {cells[i].patterns, expr_and2(e, cells[i].names, expr_not(e, p->exprs[k]))};
+            if (expr_surely_never(e, in.names, MAX_SEARCH)) continue;
+            if (expr_surely_never(e, out.names, MAX_SEARCH)) {
+                cells[i] = in;
+                continue;
+            }
+            if (n == SCHEMA_MAX_CELLS) {
+                schema_stop(o->c, RN_E_LIMIT, p->of[k],
+                            "names of members match patterns in more than %d combinations", SCHEMA_MAX_CELLS);
+                return 0;
+            }
+            cells[i] = out, cells[n++] = in;
+        }
+    return n;
+}
+
 static void link_others(struct object *o) {
     struct patterns patterns = {.n = 0};
+    struct cell cells[SCHEMA_MAX_CELLS];
     if (!find_patterns(o, &patterns)) return;
     const expr_id taken = taken_names(o);
-    for (uint32_t cell = 0; cell < 1u << patterns.n && schema_ok(o->c); cell++) link_cell(o, &patterns, cell, taken);
+    const uint32_t n = find_cells(o, &patterns, taken, cells);
+    for (uint32_t i = 0; i < n && schema_ok(o->c); i++) link_cell(o, &patterns, cells[i].patterns, taken);
     for (uint32_t k = 0; k < o->n_flags && schema_ok(o->c); k++)
         if (o->flags[k].name) link_named(o, o->n_declared, o->n_declared, o->flags[k].name, 1u << k);
 }
@@ -323,7 +378,7 @@ static void link_end(struct object *o) {
     const uint32_t end = o->n_declared, all = (1u << o->n_flags) - 1;
     for (uint32_t count = 0; count < o->n_counts; count++) {
         if (count < o->f->min_members) continue;
-        const uint32_t from = place(o, end, count, all);
+        const uint32_t from = place(o, end, 0, count, all);
         const sym_id text = from == 0
                                 ? sym_seq(c->r, (sym_id[]){c->now->marks.open_object, c->now->marks.close_object}, 2)
                                 : c->now->marks.close_object;
@@ -331,13 +386,22 @@ static void link_end(struct object *o) {
     }
 }
 
+static bool find_pending(struct object *o) {
+    const uint32_t n = o->n_declared;
+    const struct json_node **const names = schema_alloc(o->c, (n + 1) * sizeof *names);
+    bool *const is_required = schema_alloc(o->c, n + 1);
+    if (!names || !is_required) return false;
+    for (uint32_t i = 0; i < n; i++) names[i] = o->declared[i].name, is_required[i] = o->declared[i].is_required;
+    return schema_find_pending(o->c, o->f, names, is_required, n, &o->pending);
+}
+
 void schema_write_object(struct context *c, const struct form *f, uint32_t rule) {
     struct object o = {.c = c, .f = f, .rule = rule};
-    if (collect(&o)) {
+    if (collect(&o) && find_pending(&o)) {
         const uint64_t most = f->max_members == UINT64_MAX ? 0 : f->max_members + 1,
                        told = f->min_members > most ? f->min_members : most;
         const uint64_t n_counts = (told > 1 ? told : 1) + 1;
-        if (n_counts * (o.n_declared + 1) << o.n_flags > SCHEMA_MAX_PLACES)
+        if (n_counts * (o.pending.first[o.n_declared] + 1) << o.n_flags > SCHEMA_MAX_PLACES)
             schema_stop(c, RN_E_LIMIT, f->objects ? f->objects->node : NULL,
                         "an object with bounds on its members that needs more than %d states", SCHEMA_MAX_PLACES);
         o.n_counts = (uint32_t)n_counts;

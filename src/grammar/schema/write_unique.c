@@ -2,6 +2,7 @@
 //
 // A place of the graph is the set of the values that were read. Their number is the index of the next item.
 #include "grammar/schema/meaning.h"
+#include <stdlib.h>
 #include <string.h>
 
 struct values {
@@ -65,31 +66,81 @@ static bool list_values(struct context *c, const struct list *lits, struct value
     return false;
 }
 
-void schema_write_unique(struct context *c, const struct form *f, uint32_t rule, uint32_t n_first, uint64_t max) {
-    struct values v = {.n = 0};
+static int by_value(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+struct level {         // the sets of as many values as items were read
+    uint64_t *sets;    // sorted
+    uint32_t n, first; // first: the place of the first one
+};
+
+static uint32_t place_of(const struct level *l, uint64_t set) {
+    const uint64_t *const at = bsearch(&set, l->sets, l->n, sizeof set, by_value);
+    return l->first + (uint32_t)(at - l->sets);
+}
+
+// The sets with one value more, of those that may come next.
+static bool next_level(struct context *c, const struct form *f, const struct level *l, uint64_t values,
+                       struct level *next) {
+    const uint32_t most = (uint32_t)__builtin_popcountll(values);
+    *next = (struct level){.sets = schema_alloc(c, ((size_t)l->n * most + 1) * sizeof *next->sets),
+                           .first = l->first + l->n};
+    if (!next->sets) return false;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->n; i++)
+        for (uint64_t left = values & ~l->sets[i]; left; left &= left - 1)
+            next->sets[n++] = l->sets[i] | (left & ~(left - 1));
+    qsort(next->sets, n, sizeof *next->sets, by_value);
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || next->sets[i] != next->sets[i - 1]) next->sets[next->n++] = next->sets[i];
+    return next->first + next->n <= SCHEMA_MAX_PLACES ||
+           schema_stop(c, RN_E_LIMIT, f->unique->node,
+                       "items of so many values that more than %d sets of them may be read: a smaller `maxItems`",
+                       SCHEMA_MAX_PLACES);
+}
+
+static bool find_values(struct context *c, const struct form *f, uint32_t n_first, uint64_t max, struct values *v) {
     lit_id lits[SCHEMA_MAX_PART_LITS];
     for (uint32_t i = 0; i <= n_first && i < max && schema_ok(c); i++) {
         const uint32_t n = schema_item_lits(c, f, i < n_first ? i : UINT32_MAX, lits);
         bool is_listed = false;
-        for (uint32_t k = 0; k < n && !is_listed; k++) is_listed = list_values(c, &(struct list){.lit = lits[k]}, &v);
+        for (uint32_t k = 0; k < n && !is_listed; k++) is_listed = list_values(c, &(struct list){.lit = lits[k]}, v);
         if (!is_listed && schema_ok(c))
             schema_stop(c, RN_E_UNSUPPORTED, f->unique->node,
                         "is only supported where `enum` or the like lists the items");
     }
-    if (v.has_more)
+    if (v->has_more)
         schema_stop(c, RN_E_LIMIT, f->unique->node, "more than %d values that items may have", SCHEMA_MAX_UNIQUE);
-    if (!schema_ok(c)) return;
+    return schema_ok(c);
+}
+
+void schema_write_unique(struct context *c, const struct form *f, uint32_t rule, uint32_t n_first, uint64_t max) {
+    struct values v = {.n = 0};
+    uint64_t *const empty = schema_alloc(c, sizeof *empty);
+    if (!empty || !find_values(c, f, n_first, max, &v)) return;
+    *empty = 0;
+    struct level level = {.sets = empty, .n = 1, .first = 2}, next;
     rule_link(c->r, rule, 0, 2, c->now->marks.open_array);
-    for (uint32_t set = 0; set < 1u << v.n && schema_ok(c); set++) {
-        const uint32_t index = (uint32_t)__builtin_popcount(set);
-        if (index >= f->min_items && index <= max) rule_link(c->r, rule, set + 2, 1, c->now->marks.close_array);
+    for (uint32_t index = 0; level.n > 0 && schema_ok(c); index++, level = next) {
+        sym_id items[SCHEMA_MAX_UNIQUE];
+        uint64_t values = 0;
         for (uint32_t k = 0; k < v.n && index < max && schema_ok(c); k++) {
-            if (set >> k & 1) continue;
+            lit_id lits[SCHEMA_MAX_PART_LITS];
             uint32_t n = schema_item_lits(c, f, index < n_first ? index : UINT32_MAX, lits);
             lits[n++] = v.of[k];
             const sym_id value = schema_value(c, lits, n);
-            const sym_id item = sym_seq(c->r, (sym_id[]){index ? c->now->marks.comma : (sym_id)SYM_EMPTY, value}, 2);
-            rule_link(c->r, rule, set + 2, (set | 1u << k) + 2, item);
+            items[k] = sym_seq(c->r, (sym_id[]){index ? c->now->marks.comma : (sym_id)SYM_EMPTY, value}, 2);
+            if (value != SYM_NEVER) values |= 1ull << k;
+        }
+        if (!schema_ok(c) || !next_level(c, f, &level, values, &next)) return;
+        for (uint32_t i = 0; i < level.n && schema_ok(c); i++) {
+            if (index >= f->min_items && index <= max)
+                rule_link(c->r, rule, level.first + i, 1, c->now->marks.close_array);
+            for (uint64_t left = values & ~level.sets[i]; left; left &= left - 1)
+                rule_link(c->r, rule, level.first + i, place_of(&next, level.sets[i] | (left & ~(left - 1))),
+                          items[__builtin_ctzll(left)]);
         }
     }
 }
