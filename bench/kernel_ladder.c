@@ -17,7 +17,7 @@
 #include <time.h>
 
 enum { N_RUNS = 9, K = 2048, N_OUT = 8192, N_OUT_SMALL = 2048, MOST_ROWS = 512 };
-static const size_t few_rows[] = {2, 4, 8, 16, 32};
+static const size_t few_rows[] = {2, 4, 6, 8, 16, 32};
 enum { N_FEW = sizeof few_rows / sizeof *few_rows };
 static const size_t FROM_MEMORY = (size_t)256 << 20; // bytes of copies
 
@@ -257,7 +257,8 @@ int main(int argc, char **argv) {
     act = pages(ACT_BYTES);
     out = pages(OUT_BYTES);
     const fp_mode mode = fp_mode_enter();
-    if (products) printf("%d x %d weights    read  one row   share   2, 4, 8, 16, 32 rows / 1      TOPS\n", N_OUT, K);
+    if (products)
+        printf("%d x %d weights    read  one row   share   2, 4, 6, 8, 16, 32 rows / 1      TOPS\n", N_OUT, K);
     for (enum cpu_set s = 0; s < CPU_N_SETS; s++)
         for (int t = 0; t < TENSOR_N_TYPES; t++)
             if (products && cpu_set_available(s) && (only == CPU_N_SETS || only == s) &&

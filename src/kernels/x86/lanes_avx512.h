@@ -24,9 +24,11 @@ ALWAYS_INLINE_512 __m512 splat_float(const void *p) {
 }
 // 16 F16 to float: exact for denormal halves in any floating-point mode.
 ALWAYS_INLINE_512 __m512 load_16_f16(const void *p) { return _mm512_cvtph_ps(_mm256_loadu_si256(p)); }
-// A line of weights that comes from memory, each once (docs/kernels.md, "prefetch"): into L2, and later from there into L1.
-ALWAYS_INLINE_512 void prefetch_twice(const void *p) {
-    _mm_prefetch((const char *)p + 3072, _MM_HINT_T1);
+// A line of weights that comes from memory, each once, for R rows of activations (docs/kernels.md, "prefetch"): into L2, and later from
+// there into L1. With few rows reading is the bound and the next lines are asked for soon; with more rows multiplications come between, and only lines
+// that were asked for long before are read meanwhile.
+ALWAYS_INLINE_512 void prefetch_twice(const void *p, const int R) {
+    _mm_prefetch((const char *)p + (R < 4 ? 3072 : 12288), _MM_HINT_T1);
     _mm_prefetch((const char *)p + 1024, _MM_HINT_T0);
 }
 

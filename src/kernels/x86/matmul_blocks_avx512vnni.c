@@ -20,9 +20,9 @@ ALWAYS_INLINE_512 void tile_blocks(const struct block_type t, const int R, const
         const uint8_t *const scales = panel + panel_scales_at(t.panel, b);
         const uint8_t *const groups = panel + panel_groups_at(t.panel, b);
         __m512i isum[MOST_ROWS];
-        if (b % t.panel.per_unit == 0) prefetch_twice(scales);
+        if (b % t.panel.per_unit == 0) prefetch_twice(scales, R);
 #pragma GCC unroll 9
-        for (size_t g = 0; g < t.panel.n_groups; g++) prefetch_twice(groups + PANEL_LINE * g);
+        for (size_t g = 0; g < t.panel.n_groups; g++) prefetch_twice(groups + PANEL_LINE * g, R);
 #pragma GCC unroll 8
         for (int r = 0; r < R; r++)
             isum[r] = t.above ? start_of_sum(factor, act_at(act.b, 4 * b, r, act_stride)) : _mm512_setzero_si512();

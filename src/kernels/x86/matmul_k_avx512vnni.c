@@ -35,11 +35,11 @@ struct bytes {
     _Alignas(64) uint8_t groups[N_GROUPS * PANEL_LINE], scales[256], mins[256];
 };
 
-ALWAYS_INLINE_512 struct block block_at(const struct k_type t, const uint8_t *panel, size_t k, size_t b,
+ALWAYS_INLINE_512 struct block block_at(const struct k_type t, const int R, const uint8_t *panel, size_t k, size_t b,
                                         uint8_t *scales, uint8_t *mins) {
     const uint8_t *const unit = panel + panel_k_unit_at(t.panel, k, b), *const d =
                                                                             panel + panel_k_d_at(t.panel, k, b);
-    if (t.panel.d_in_front && b % 2 == 0) prefetch_twice(d);
+    if (t.panel.d_in_front && b % 2 == 0) prefetch_twice(d, R);
     return (struct block){.unit = unit, .d = d, .scales = t.scales(unit, scales, mins), .mins = mins};
 }
 // As many lines of a unit as belong to the groups before the n-th, rounded up.
@@ -148,7 +148,7 @@ ALWAYS_INLINE_512 void add_block(const struct k_type t, const int P, const int R
 #pragma GCC unroll 16
             for (int i = 0; i < K_ROUND; i += t.n_run) {
                 for (int l = lines_before(t, i); l < lines_before(t, i + t.n_run); l++)
-                    prefetch_twice(lines + PANEL_LINE * l);
+                    prefetch_twice(lines + PANEL_LINE * l, R);
                 add_run(t, P, R, &round, i, &from, group_at(t, 0, i), act.a + 4 * first, act_stride,
                         starts + first / 4, isum);
             }
@@ -179,7 +179,7 @@ ALWAYS_INLINE_512 void direct_tile(const struct k_type t, const int R, const uin
     __m512 acc[MOST_ROWS];
     for (int r = 0; r < R; r++) acc[r] = _mm512_setzero_ps();
     for (size_t b = 0; b < k / 256; b++) {
-        const struct block w = block_at(t, panel, k, b, scales, mins);
+        const struct block w = block_at(t, R, panel, k, b, scales, mins);
         add_block(t, 1, R, true, &w, act_block_at(t, act, b, 0, 0), act_stride, acc);
     }
     for (int r = 0; r < R; r++) _mm512_mask_storeu_ps(out + (size_t)r * out_stride, valid, acc[r]);
@@ -189,7 +189,7 @@ typedef void (*direct_fn)(const uint8_t *panel, size_t k, const void *x, size_t 
                           size_t out_stride, __mmask16 valid);
 typedef void (*rows_fn)(const struct block *w, struct act_block act, size_t act_stride, __m512 *acc);
 
-// What a type has: for r rows direct[r], NULL where bytes are the better way; for blocks of bytes of one panel and of two as many rows
+// What a type has: for r rows, 1 to MOST_ROWS, direct[r]; for more, in blocks of bytes of one panel and of two as many rows
 // as steps[] says: of two 6, since sums of 8 would not fit the registers.
 static const size_t steps[MOST_PANELS][4] = {{8, 4, 2, 1}, {6, 4, 2, 1}};
 struct k_tiles {
@@ -208,7 +208,7 @@ ALWAYS_INLINE_512 void bytes_tile(const struct k_type t, const int P, const rows
     for (size_t i = 0; i < MOST_PANELS * CHUNK_ROWS; i++) acc[i] = _mm512_setzero_ps();
     for (size_t b = 0; b < k / 256; b++) {
         for (int p = 0; p < P; p++) {
-            w[p] = block_at(t, panel + (size_t)p * panel_bytes, k, b, bytes[p].scales, bytes[p].mins);
+            w[p] = block_at(t, CHUNK_ROWS, panel + (size_t)p * panel_bytes, k, b, bytes[p].scales, bytes[p].mins);
             w[p].groups = bytes[p].groups;
             w[p].next = w[p].unit + t.panel.unit_bytes + (b + 1 < k / 256 ? 0 : (size_t)(P - 1) * panel_bytes);
             for (int h = 0; h < K_N_ROUNDS; h++) {
@@ -269,6 +269,9 @@ ALWAYS_INLINE_512 void matmul_k(const struct k_type t, const struct k_tiles *til
     DEFINE_DIRECT(type, kind, 2)                                                                                     \
     DEFINE_DIRECT(type, kind, 3)                                                                                     \
     DEFINE_DIRECT(type, kind, 4)                                                                                     \
+    DEFINE_DIRECT(type, kind, 5)                                                                                     \
+    DEFINE_DIRECT(type, kind, 6)                                                                                     \
+    DEFINE_DIRECT(type, kind, 7)                                                                                     \
     DEFINE_DIRECT(type, kind, 8)                                                                                     \
     DEFINE_ROWS(type, kind, one, 1, 1)                                                                               \
     DEFINE_ROWS(type, kind, one, 1, 2)                                                                               \
@@ -281,7 +284,8 @@ ALWAYS_INLINE_512 void matmul_k(const struct k_type t, const struct k_tiles *til
     void avx512vnni_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,            \
                                   size_t act_stride, size_t n_rows, float *out, size_t out_stride) {                 \
         static const struct k_tiles tiles = {{NULL, type##_direct_1, type##_direct_2, type##_direct_3,               \
-                                              type##_direct_4, NULL, NULL, NULL, type##_direct_8},                   \
+                                              type##_direct_4, type##_direct_5, type##_direct_6, type##_direct_7,    \
+                                              type##_direct_8},                                                      \
                                              {type##_one_8, type##_one_4, type##_one_2, type##_one_1},               \
                                              {type##_pair_6, type##_pair_4, type##_pair_2, type##_pair_1}};          \
         (void)row_bytes;                                                                                             \
