@@ -51,9 +51,9 @@ def main():
     print('// (https://www.unicode.org/license.txt).')
     print('#include "grammar/unicode_properties.h"\n')
     print('// clang-format off')
-    print(f'const struct unicode_script unicode_scripts[UNICODE_SCRIPTS] = {{')
+    print('const struct unicode_script unicode_scripts[] = {')
     rows([f'{{"{long}", "{short}"}}' for long, short in names], 4)
-    print('};\n\nconst uint32_t unicode_script_runs[UNICODE_SCRIPT_RUNS] = {')
+    print('};\n\nconst uint32_t unicode_script_runs[] = {')
     rows([f'{int(at) << 8 | numbers[short]:#x}' for at, short, _ in runs], 12)
     print('};\n')
     ranges, table = [], []
@@ -65,9 +65,11 @@ def main():
             ranges += found
     print('const struct char_range unicode_property_ranges[] = {')
     rows([f'{{{from_:#x}, {to:#x}}}' for from_, to in zip(ranges[::2], ranges[1::2])], 7)
-    print('};\n\nconst struct unicode_property unicode_properties[UNICODE_PROPERTIES] = {')
+    print('};\n\nconst struct unicode_property unicode_properties[] = {')
     rows([f'{{"{name}", "{alias}", {{"{a}", "{b}"}}, {first}, {n}}}' for name, alias, a, b, first, n in table], 2)
-    print('};')
+    print('};\n// clang-format on\n')
+    for array, n in (('scripts', 'SCRIPTS'), ('script_runs', 'SCRIPT_RUNS'), ('properties', 'PROPERTIES')):
+        print(f'_Static_assert(sizeof unicode_{array} / sizeof *unicode_{array} == UNICODE_{n}, "unicode_properties.h");')
 
 
 main()

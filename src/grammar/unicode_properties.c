@@ -4,7 +4,7 @@
 #include "grammar/unicode_properties.h"
 
 // clang-format off
-const struct unicode_script unicode_scripts[UNICODE_SCRIPTS] = {
+const struct unicode_script unicode_scripts[] = {
     {"Adlam", "Adlm"}, {"Ahom", "Ahom"}, {"Anatolian_Hieroglyphs", "Hluw"}, {"Arabic", "Arab"},
     {"Armenian", "Armn"}, {"Avestan", "Avst"}, {"Balinese", "Bali"}, {"Bamum", "Bamu"},
     {"Bassa_Vah", "Bass"}, {"Batak", "Batk"}, {"Bengali", "Beng"}, {"Bhaiksuki", "Bhks"},
@@ -48,7 +48,7 @@ const struct unicode_script unicode_scripts[UNICODE_SCRIPTS] = {
     {"Yi", "Yiii"}, {"Zanabazar_Square", "Zanb"},
 };
 
-const uint32_t unicode_script_runs[UNICODE_SCRIPT_RUNS] = {
+const uint32_t unicode_script_runs[] = {
     0x18, 0x4145, 0x5b18, 0x6145, 0x7b18, 0xaa45, 0xab18, 0xba45, 0xbb18, 0xc045, 0xd718, 0xd845,
     0xf718, 0xf845, 0x2b918, 0x2e045, 0x2e518, 0x2ea0c, 0x2ec18, 0x30037, 0x3702b, 0x37418, 0x3752b, 0x3789a,
     0x37a2b, 0x37e18, 0x37f2b, 0x3809a, 0x3842b, 0x38518, 0x3862b, 0x38718, 0x3882b, 0x38b9a, 0x38c2b, 0x38d9a,
@@ -285,7 +285,7 @@ const struct char_range unicode_property_ranges[] = {
     {0x2b820, 0x2cea1}, {0x2ceb0, 0x2ebe0}, {0x2f800, 0x2fa1d}, {0x30000, 0x3134a},
 };
 
-const struct unicode_property unicode_properties[UNICODE_PROPERTIES] = {
+const struct unicode_property unicode_properties[] = {
     {"Alphabetic", "Alpha", {"L", "Nl"}, 0, 233}, {"Lowercase", "Lower", {"Ll", ""}, 233, 24},
     {"Uppercase", "Upper", {"Lu", ""}, 257, 5}, {"Emoji", "Emoji", {"", ""}, 262, 153},
     {"Emoji_Component", "EComp", {"", ""}, 415, 10}, {"Emoji_Modifier", "EMod", {"", ""}, 425, 1},
@@ -293,3 +293,9 @@ const struct unicode_property unicode_properties[UNICODE_PROPERTIES] = {
     {"Extended_Pictographic", "ExtPict", {"", ""}, 549, 78}, {"Hex_Digit", "Hex", {"", ""}, 627, 6},
     {"ASCII_Hex_Digit", "AHex", {"", ""}, 633, 3}, {"Ideographic", "Ideo", {"", ""}, 636, 19},
 };
+// clang-format on
+
+_Static_assert(sizeof unicode_scripts / sizeof *unicode_scripts == UNICODE_SCRIPTS, "unicode_properties.h");
+_Static_assert(sizeof unicode_script_runs / sizeof *unicode_script_runs == UNICODE_SCRIPT_RUNS,
+               "unicode_properties.h");
+_Static_assert(sizeof unicode_properties / sizeof *unicode_properties == UNICODE_PROPERTIES, "unicode_properties.h");

@@ -5,7 +5,7 @@
 
 #include "grammar/chars.h"
 
-enum { UNICODE_SCRIPTS = 163, UNICODE_SCRIPT_RUNS = 1639, UNICODE_PROPERTIES = 12 };
+enum { UNICODE_SCRIPTS = 162, UNICODE_SCRIPT_RUNS = 1639, UNICODE_PROPERTIES = 12 };
 
 struct unicode_script {
     const char *name, *alias;
