@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measures speculation against plain decoding in turn, A B A B ..., prompt by prompt, and checks that the tokens are the same.
 
-  bench/speculation.py [MODEL] [--prompts bench/prompts/stories.jsonl] [--rounds 3] [-n 128] [-t 1] [--temp 0] -- OPTIONS
+  bench/speculation.py [MODEL] [--prompts bench/prompts/stories.jsonl] [--rounds 3] [-n 128] [-t 1] [--temp 0] [--streams 1] -- OPTIONS
 
 MODEL: the default model unless given. OPTIONS turn speculation on: -- --speculate ngram --draft-max 8. A line of the prompts: {"kind",
-"prompt"}; --chat sends them as user messages.
+"prompt"}; --chat sends them as user messages. --streams N: a kind's prompts in N streams at once, and the time of all of them.
 For each kind of prompt: speed against plain decoding (median of the rounds' pairs, geometric mean over prompts, and the worst prompt), tokens
 a step, rows a token, and how many guesses were right."""
 import argparse
@@ -18,28 +18,45 @@ import sys
 ROOT = pathlib.Path(__file__).parents[1]
 
 
-def run(command, options):
-    done = subprocess.run(command + options, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+NONE = {"drafted": 0, "accepted": 0, "rows_per_token": 1}
+
+
+def lines_of(command, options, text=""):
+    done = subprocess.run(command + options, input=text, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         sys.exit(f"speculation: {' '.join(options)}: exit {done.returncode}: {done.stderr.strip()[-400:]}")
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    return [t for line in lines for t in line.get("tokens", [])], lines[-1]
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def ms_a_token(last):
-    return last["timing"]["decode_ms"] / max(1, last["usage"]["completion_tokens"] - 1)  # the first token is the prompt's
+def one(command, options):
+    """(tokens, milliseconds a token, figures) of one stream."""
+    lines = lines_of(command, options)
+    last = lines[-1]
+    ms = last["timing"]["decode_ms"] / max(1, last["usage"]["completion_tokens"] - 1)  # the first token is the prompt's
+    return [t for line in lines for t in line.get("tokens", [])], ms, last.get("speculation", NONE)
 
 
-def measure(command, options, rounds):
+def together(command, options, prompts):
+    """The same of several streams at once, prompts and all, from the first one's begin to the last one's end."""
+    text = "".join(json.dumps({"prompt": p}) + "\n" for p in prompts)
+    lines = lines_of(command, options, text)
+    tokens = [t for line in lines for t in line["tokens"]]
+    found = [(line.get("speculation", NONE), len(line["tokens"])) for line in lines]
+    figures = {k: sum(f[k] for f, _ in found) for k in ("drafted", "accepted")}
+    figures["rows_per_token"] = sum(f["rows_per_token"] * n for f, n in found) / max(1, len(tokens))
+    return tokens, max(sum(line["timing"][k] for k in ("queue_ms", "prefill_ms", "decode_ms")) for line in lines) / len(tokens), figures
+
+
+def measure(once, options, rounds):
+    """once(options) as above, in turn without and with speculation."""
     ratios = []
     for _ in range(rounds):
-        plain, a = run(command, ["--speculate", "none"])
-        drafted, b = run(command, options)
+        plain, plain_ms, _ = once(["--speculate", "none"])
+        drafted, ms, figures = once(options)
         if plain != drafted:
             sys.exit(f"speculation: other tokens than without: {plain} {drafted}")
-        ratios.append(ms_a_token(a) / ms_a_token(b))
-    n, figures = len(plain), b.get("speculation", {"drafted": 0, "accepted": 0, "rows_per_token": 1})
-    return {"speed": statistics.median(ratios), "tokens": n, "ms": ms_a_token(a), **figures}
+        ratios.append(plain_ms / ms)
+    return {"speed": statistics.median(ratios), "tokens": len(plain), "ms": plain_ms, **figures}
 
 
 def row(name, found):
@@ -62,14 +79,21 @@ def main():
     ap.add_argument("-t", default="1")
     ap.add_argument("--temp", default="0")
     ap.add_argument("--chat", action="store_true")
+    ap.add_argument("--streams", type=int, default=1)
     ap.add_argument("--runnel", default=str(ROOT / "build/release/runnel"))
     a = ap.parse_args(argv[:cut])
-    model = ["-m", a.model] if a.model else []
+    common = [*(["-m", a.model] if a.model else []), "-t", a.t, "-n", a.n, "--temp", a.temp, "--seed", "1"]
     kinds = {}
     for line in a.prompts.read_text().splitlines():
         prompt = json.loads(line)
-        command = [a.runnel, "run", *model, "-t", a.t, "-n", a.n, "--temp", a.temp, "--seed", "1", "--json", "-p", prompt["prompt"]]
-        kinds.setdefault(prompt["kind"], []).append(measure(command + ["--chat"] * a.chat, argv[cut + 1:], a.rounds))
+        kinds.setdefault(prompt["kind"], []).append(prompt["prompt"])
+    for kind, prompts in kinds.items():
+        if a.streams > 1:
+            command = [a.runnel, "batch", *common, "--in-order", "--parallel", str(a.streams)]
+            tasks = [lambda options: together(command, options, (prompts * a.streams)[:a.streams])]
+        else:
+            tasks = [lambda options, p=p: one([a.runnel, "run", *common, "--json", "-p", p, *["--chat"] * a.chat], options) for p in prompts]
+        kinds[kind] = [measure(task, argv[cut + 1:], a.rounds) for task in tasks]
     table = [("prompts", "n", "speed", "worst", "tokens/step", "rows/token", "right", "plain ms/token")]
     table += [row(kind, found) for kind, found in kinds.items()] + [row("all", [f for found in kinds.values() for f in found])]
     widths = [max(len(str(r[i])) for r in table) for i in range(len(table[0]))]

@@ -10,16 +10,17 @@ from harness import PROGRAM, Folder, check, equal, main, test
 BENCH = pathlib.Path(__file__).parents[2] / 'bench'
 
 
-def bench(prompts, *options, program=PROGRAM):
-    return subprocess.run([sys.executable, BENCH / 'speculation.py', '--runnel', program, '--prompts', prompts, '--rounds', '1', '-n', '6',
-                           '--', *options], capture_output=True, text=True, check=False)
+def bench(prompts, *options, streams=1):
+    return subprocess.run([sys.executable, BENCH / 'speculation.py', '--runnel', PROGRAM, '--prompts', prompts, '--rounds', '1', '-n', '6',
+                           '--streams', str(streams), '--', *options], capture_output=True, text=True, check=False)
 
 
 @test
 def a_row_for_each_kind_of_prompt():
-    done = bench(BENCH / 'prompts/stories.jsonl', '--speculate', 'ngram')
-    equal(done.stderr, '')
-    equal([line.split()[0] for line in done.stdout.splitlines()], ['prompts', 'stories', 'dialogue', 'lists', 'quotes', 'edits', 'all'])
+    for streams in (1, 3):
+        done = bench(BENCH / 'prompts/stories.jsonl', '--speculate', 'ngram', streams=streams)
+        equal(done.stderr, '')
+        equal([line.split()[0] for line in done.stdout.splitlines()], ['prompts', 'stories', 'dialogue', 'lists', 'quotes', 'edits', 'all'])
 
 
 @test
