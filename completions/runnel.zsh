@@ -115,9 +115,11 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix:(none ngram suffix)' \
+      '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft:(none ngram suffix draft)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
+      '--draft-min-p=[with --draft]:P: ' \
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
       '--token-healing[let the answer begin inside the prompt'\''s last word]' \
@@ -218,9 +220,11 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix:(none ngram suffix)' \
+      '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft:(none ngram suffix draft)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
+      '--draft-min-p=[with --draft]:P: ' \
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
       '--token-healing[let the answer begin inside the prompt'\''s last word]' \
@@ -320,9 +324,11 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix:(none ngram suffix)' \
+      '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft:(none ngram suffix draft)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
+      '--draft-min-p=[with --draft]:P: ' \
       '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
       '--json-mode[any JSON object]' \
       '--regex=[a text that the regular expression R matches as a whole]:R: ' \
@@ -362,6 +368,7 @@ _runnel() {
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
       '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
+      '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:(FILE NAME)' \
       '--output-format=[how the model writes reasoning and tool calls]:NAME: ' \
       '--host=[address to listen at]:ADDRESS: ' \
@@ -474,9 +481,11 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix:(none ngram suffix)' \
+      '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft:(none ngram suffix draft)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
+      '--draft-min-p=[with --draft]:P: ' \
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
       '--token-healing[let the answer begin inside the prompt'\''s last word]' \

@@ -74,6 +74,9 @@ typedef struct rn_engine_options {
     // (rn_request.speculate "suffix"): 1 MiB..64 GiB, about 110 bytes for each token. The least
     // recently used answers make room for new ones. 0 (default): none are kept.
     uint64_t output_store_bytes;
+    // The model, by its number, that drafts for requests that name "draft" (rn_request.speculate).
+    // Default 0: none.
+    size_t draft_model;
 } rn_engine_options;
 RN_API void rn_engine_options_init_sized(rn_engine_options *o, size_t struct_size);
 static inline void rn_engine_options_init(rn_engine_options *o) {

@@ -284,7 +284,9 @@ typedef struct rn_request {
     // followed the last occurrence of the text's end in prompt and answer. "suffix": what followed
     // the longest end of the text that occurs earlier in prompt and answer, or followed it most
     // often in finished answers of the same model, client and cache_salt that speculated so, too
-    // (rn_engine_options.output_store_bytes). NULL (default): none. Not with guidance_scale.
+    // (rn_engine_options.output_store_bytes). "draft": what another model of the engine expects,
+    // rn_engine_options.draft_model, or with "draft=N" model N, 0..; its vocabulary must be the
+    // same. NULL (default): none. Not with guidance_scale.
     const char *speculate;
     // Guesses of a step: at most draft_max, 1..63, 0 (default): 16. As many as pay, by how often
     // they were right and what steps took, but not fewer than draft_min, 0..draft_max.
@@ -295,6 +297,8 @@ typedef struct rn_request {
     // log-probabilities, logits or guidance each has a step, and the text is the same. Biases of
     // -inf, banned tokens, no_repeat_ngram_size and rn_sampling.stage have all tokens drawn.
     bool no_forced_tokens;
+    // "draft" ends its guesses where its best one is less probable, 0..1. Default 0.
+    float draft_min_p;
 } rn_request;
 RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
 static inline void rn_request_init(rn_request *r) {

@@ -160,6 +160,10 @@ bool generation_add_drafters(generation *g, const char *names, char *why) {
     return true;
 }
 
+bool generation_drafts_with(const generation *g, const char *name) {
+    return names_drafter(g->speculate, name, strlen(name));
+}
+
 bool generation_speculates(const generation *g) { return g->speculate[0] && strcmp(g->speculate, "none") != 0; }
 
 bool generation_apply(const generation *g, rn_request *req, rn_sampling *sampling, rn_error *err) {
@@ -186,6 +190,7 @@ bool generation_apply(const generation *g, rn_request *req, rn_sampling *samplin
     req->speculate = generation_speculates(g) ? g->speculate : NULL;
     req->draft_max = g->draft_max < 0 ? 0 : g->draft_max;
     req->draft_min = g->draft_min < 0 ? 0 : g->draft_min;
+    req->draft_min_p = (float)g->draft_min_p;
     req->special = g->special;
     req->echo = g->echo;
     req->logprobs = g->logprobs < 0 && g->sampled_logprobs >= 0 ? 0 : g->logprobs;

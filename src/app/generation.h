@@ -27,8 +27,8 @@ enum { GENERATION_FIELDS = 40, GENERATION_OTHER_ROWS = 16 }; // room for the row
 
 enum { GENERATION_DRAFTERS = 64 };
 // Names of drafters as the option and JSON have them: those of rn_drafter_name(), and none.
-#define DRAFTER_WORDS  "none|ngram|suffix"
-#define DRAFTER_SCHEMA "'none','ngram','suffix'"
+#define DRAFTER_WORDS  "none|ngram|suffix|draft"
+#define DRAFTER_SCHEMA "'none','ngram','suffix','draft'"
 
 typedef struct generation {
     int32_t n;                        // -1: the rest of the context
@@ -48,6 +48,7 @@ typedef struct generation {
     double guidance_scale;               // NaN: not given
     char speculate[GENERATION_DRAFTERS]; // names separated by ','; empty: not given
     int32_t draft_max, draft_min;        // -1: not given
+    double draft_min_p;                  // 0: not given
     rn_part negative[2];                 // the negative prompt, without and with parse_special; n_text 0: none
     char samplers[GENERATION_SAMPLERS];  // names separated by ';'; empty: not given
     size_t n_ban_ids, n_breakers;
@@ -83,7 +84,10 @@ bool generation_add_sequence_token(generation *g, int32_t token, char *why);
 // in whatever order they were given.
 bool generation_apply(const generation *g, rn_request *req, rn_sampling *sampling, rn_error *err);
 bool generation_speculates(const generation *g); // names drafters
-bool generation_is_guided(const generation *g);  // has a guidance scale: streams take a second sequence
+bool generation_drafts_with(const generation *g, const char *name);
+// The model of --draft is there, or not: without --speculate it drafts. False: one is given without the other, and it is said.
+bool generation_use_draft(generation *g, bool has_model, const options *parsed);
+bool generation_is_guided(const generation *g); // has a guidance scale: streams take a second sequence
 // Sets a prompt of one text, or of token ids that are used unchanged. `part` is the caller's.
 void generation_prompt(const generation *g, rn_request *req, rn_part *part, const char *text, size_t n_text);
 void generation_prompt_ids(rn_request *req, rn_part *part, const int32_t *ids, size_t n_ids);
@@ -101,10 +105,10 @@ typedef struct generation_rows {
     char preset_help[256];
 } generation_rows;
 void generation_rows_init(generation_rows *rows);
-extern const option generation_stop_rows[4], generation_draft_rows[3], generation_text_rows[7];
+extern const option generation_stop_rows[4], generation_draft_rows[4], generation_text_rows[7];
 #define GENERATION_SAMPLING_GROUP(rows, g) {"Sampling", (rows)->sampling, (rows)->n_sampling, (g)}
 #define GENERATION_STOP_GROUP(g)           {"Stopping", generation_stop_rows, 4, (g)}
-#define GENERATION_DRAFT_GROUP(g)          {"Speculation", generation_draft_rows, 3, (g)}
+#define GENERATION_DRAFT_GROUP(g)          {NULL, generation_draft_rows, 4, (g)} // behind MACHINE_DRAFT_GROUP
 #define GENERATION_TEXT_GROUP(g)           {"Text", generation_text_rows, 7, (g)}
 // Prints an error for options that have no effect together; false if there are such.
 bool generation_check(const generation *g, const options *parsed);

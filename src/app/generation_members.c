@@ -274,6 +274,7 @@ static const member fixed_rows[] = {
     {"speculate", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_drafter, .schema = DRAFTERS_SCHEMA},
     {"draft_max", MEMBER_INT, .offset = offsetof(generation, draft_max), .min = 1, .max = 63},
     {"draft_min", MEMBER_INT, .offset = offsetof(generation, draft_min), .min = 0, .max = 63},
+    {"draft_min_p", MEMBER_REAL, .offset = offsetof(generation, draft_min_p), .min = 0, .max = 1},
     {"watermark", MEMBER_EACH, .each = each_watermark, .schema = SCHEMA_WATERMARK},
     {"forced_tokens", MEMBER_EACH, .each = each_forced, .schema = SCHEMA_BOOL},
     {"token_healing", MEMBER_BOOL, .offset = offsetof(generation, token_healing)},

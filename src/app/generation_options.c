@@ -202,15 +202,18 @@ const option generation_stop_rows[4] = {
     {0, "ignore-eos", NULL, OPTION_FLAG, offsetof(generation, ignore_eos),
      .help = "do not stop at the model's end tokens"},
 };
-const option generation_draft_rows[3] = {
+const option generation_draft_rows[4] = {
     {0, "speculate", DRAFTER_WORDS, OPTION_EACH, .each = take_drafters,
      .help =
-         "guess what follows, from what followed the same words before (ngram), also in earlier answers (suffix): "
-         "the same text in fewer steps; repeatable, in order of preference (default none)"},
+         "guess what follows, from what followed the same words before (ngram), also in earlier answers (suffix), or "
+         "with the model of --draft (draft): the same text in fewer steps; repeatable, in order of preference "
+         "(default none)"},
     {0, "draft-max", "N", OPTION_INT, offsetof(generation, draft_max), 1, 63,
      .help = "with --speculate: guesses of a step, at most (default 16); as many as pay are made"},
     {0, "draft-min", "N", OPTION_INT, offsetof(generation, draft_min), 0, 63,
      .help = "with --speculate: guesses of a step, at least, whether they pay or not (default 0)"},
+    {0, "draft-min-p", "P", OPTION_REAL, offsetof(generation, draft_min_p), 0, 1,
+     .help = "with --draft: guesses end where the best one is less probable (default 0)"},
 };
 const option generation_text_rows[7] = {
     {0, "special", NULL, OPTION_FLAG, offsetof(generation, special), .help = "show control tokens in the text"},
@@ -296,6 +299,16 @@ static bool check_parents(const options *parsed, const rn_sampling *s) {
     return true;
 }
 
+bool generation_use_draft(generation *g, bool has_model, const options *parsed) {
+    char why[NUMBER_WHY];
+    if (has_model && !g->speculate[0]) return generation_add_drafters(g, "draft", why);
+    if (!has_model && generation_drafts_with(g, "draft")) {
+        say("--speculate draft: needs the model that drafts, --draft MODEL");
+        return false;
+    }
+    return generation_drafts_with(g, "draft") || !options_refuse(parsed, "draft", "without --speculate draft");
+}
+
 bool generation_check(const generation *g, const options *parsed) {
     rn_request req;
     rn_sampling sampling;
@@ -310,6 +323,7 @@ bool generation_check(const generation *g, const options *parsed) {
     if (!generation_speculates(g) && (options_refuse(parsed, "draft-max", "without --speculate") ||
                                       options_refuse(parsed, "draft-min", "without --speculate")))
         return false;
+    if (!generation_drafts_with(g, "draft") && options_refuse(parsed, "draft-min-p", "without --draft")) return false;
     if (g->n_banned == 0 && options_refuse(parsed, "banned-match-case", "without --banned-string")) return false;
     return check_penalties(parsed, &sampling) && check_parents(parsed, &sampling);
 }

@@ -55,6 +55,11 @@ const option machine_engine_rows[MACHINE_ENGINE_ROWS] = {
              "(default 1); may be given several times"},
 };
 
+const option machine_draft_rows[1] = {
+    {0, "draft", "MODEL", OPTION_TEXT, offsetof(machine, draft_name),
+     .help = "a smaller model with the same vocabulary, which guesses what follows: the same text in fewer steps"},
+};
+
 void machine_init(machine *m) {
     const char *cpu = getenv("RUNNEL_CPU");
     *m = (machine){.cpu = cpu && *cpu ? cpu : NULL, .n_streams = 1};
@@ -136,6 +141,10 @@ int machine_open_reference(machine *m, const char *name) {
     return machine_open_file(m, name, &m->reference_path, &m->reference);
 }
 
+int machine_open_draft(machine *m) {
+    return m->draft_name ? machine_open_file(m, m->draft_name, &m->draft_path, &m->draft) : EXIT_CODE_OK;
+}
+
 int machine_check_output(const machine *m, const char *text_file, const char *out) {
     if (!rn_model_reads(m->model, out) && !rn_model_reads(m->reference, out) &&
         !(text_file && file_is_same(text_file, out)))
@@ -173,9 +182,14 @@ void machine_engine_options(machine *m, rn_engine_options *opt) {
 int machine_open_engine(machine *m) {
     rn_engine_options opt;
     rn_error err = {0};
+    const int code = machine_open_draft(m);
+    if (code != EXIT_CODE_OK) return code;
     machine_engine_options(m, &opt);
-    rn_model *const models[] = {m->model, m->reference};
-    const rn_status st = rn_engine_open(models, m->reference ? 2 : 1, &opt, &m->engine, &err);
+    rn_model *models[3] = {m->model};
+    size_t n = 1;
+    if (m->reference) models[n++] = m->reference;
+    if (m->draft) opt.draft_model = n, models[n++] = m->draft;
+    const rn_status st = rn_engine_open(models, n, &opt, &m->engine, &err);
     progress_hide(&m->bar);
     if (st != RN_OK) return machine_failed(&err);
     if (m->is_verbose) say_choices(m);
@@ -191,10 +205,12 @@ void machine_close_models(machine *m) {
     machine_close_engine(m);
     rn_model_close(m->model);
     rn_model_close(m->reference);
+    rn_model_close(m->draft);
     free(m->path);
     free(m->reference_path);
-    m->model = m->reference = NULL;
-    m->path = m->reference_path = NULL;
+    free(m->draft_path);
+    m->model = m->reference = m->draft = NULL;
+    m->path = m->reference_path = m->draft_path = NULL;
 }
 
 void machine_close(machine *m) {

@@ -19,6 +19,7 @@ enum { MACHINE_MAX_ADAPTERS = 64 };
 
 typedef struct machine {
     const char *model_name; // -m: a path or a name; NULL: the default model
+    const char *draft_name; // --draft; NULL: none
     const char *cpu;
     int32_t n_ctx, n_threads; // 0: the engine's choice
     int32_t kv_type, load;    // of rn_kv_type, rn_load
@@ -29,9 +30,10 @@ typedef struct machine {
     machine_adapter adapters[MACHINE_MAX_ADAPTERS]; // of model 0
     size_t n_adapters;
     progress bar;
-    char *path, *reference_path;
+    char *path, *reference_path, *draft_path;
     rn_model *model;     // the engine's model 0
     rn_model *reference; // its model 1; NULL: none
+    rn_model *draft;     // its last model, which drafts for the others; NULL: none
     rn_engine *engine;
 } machine;
 
@@ -45,11 +47,16 @@ extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_
 #define MACHINE_REST_GROUP(m)                                                                                        \
     {NULL, machine_engine_rows + 1, MACHINE_ENGINE_ROWS - 1, (m)} // without --kv-type, which comes first
 
+// --draft, where streams are generated.
+extern const option machine_draft_rows[1];
+#define MACHINE_DRAFT_GROUP(m) {"Speculation", machine_draft_rows, 1, (m)}
+
 void machine_init(machine *m);
 // Each returns EXIT_CODE_OK, or an exit code after saying why.
 int machine_open_model(machine *m);
 int machine_open_reference(machine *m, const char *name); // a second model for the engine, after the first
-int machine_open_engine(machine *m);                      // after the models
+int machine_open_engine(machine *m);                      // after the models; opens that of --draft
+int machine_open_draft(machine *m);                       // for a command that opens its engine itself
 // Call after the models are open: refuses an output path that is one of the files being read. text_file: NULL for none.
 int machine_check_output(const machine *m, const char *text_file, const char *out);
 void machine_close_engine(machine *m);

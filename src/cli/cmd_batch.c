@@ -68,7 +68,7 @@ static const char *const notes =
     "dry_sequence_breakers [\"TEXT\", ..], seed, n, stop, stop_tokens,\n"
     "banned_strings [\"TEXT\", ..], banned_match_case, token_healing, ignore_eos,\n"
     "watermark {\"keys\": [..]}, guidance_scale, negative_prompt, speculate,\n"
-    "draft_max, draft_min, special, parse_special, echo, logprobs,\n"
+    "draft_max, draft_min, draft_min_p, special, parse_special, echo, logprobs,\n"
     "sampled_logprobs, and for answers of a given form json_schema {..},\n"
     "json_mode, regex, choices [\"TEXT\", ..], grammar, structural_tag {..},\n"
     "json_space, forced_tokens.\n"
@@ -222,7 +222,9 @@ static int open_lines(batch *b) {
 }
 
 static int run_batch(batch *b, const options *parsed) {
-    if (!generation_check(&b->plan.defaults, parsed)) return EXIT_CODE_USAGE;
+    if (!generation_use_draft(&b->plan.defaults, b->on.draft_name, parsed) ||
+        !generation_check(&b->plan.defaults, parsed))
+        return EXIT_CODE_USAGE;
     b->path = parsed->positional[0];
     int code = open_lines(b);
     if (code != EXIT_CODE_OK) return code;
@@ -268,6 +270,7 @@ int cmd_batch(int n_args, char **args) {
         {"Conversations", chat_template_rows, 2, &b.plan.chat},
         GENERATION_SAMPLING_GROUP(&rows, &b.plan.defaults),
         GENERATION_STOP_GROUP(&b.plan.defaults),
+        MACHINE_DRAFT_GROUP(&b.on),
         GENERATION_DRAFT_GROUP(&b.plan.defaults),
         GENERATION_TEXT_GROUP(&b.plan.defaults),
     };

@@ -31,11 +31,12 @@ static const char *const notes = "stdout gets the middle and nothing else. What 
                                  "  runnel infill -m CODER --prefix before.txt --suffix after.txt\n"
                                  "  runnel infill -m CODER --show-prompt main.py";
 
-static bool check_together(const infill_run *r, const options *parsed) {
+static bool check_together(infill_run *r, const options *parsed) {
     if (options_refuse(parsed, "echo", "here: only the middle is output") ||
         options_refuse(parsed, "parse-special", "here: control tokens spelled in the texts stay text"))
         return false;
-    return run_print_check(&r->print, parsed) && generation_check(&r->g, parsed);
+    return run_print_check(&r->print, parsed) && generation_use_draft(&r->g, r->on.draft_name, parsed) &&
+           generation_check(&r->g, parsed);
 }
 
 // n_ctx: as infill_make().
@@ -130,6 +131,7 @@ int cmd_infill(int n_args, char **args) {
         MACHINE_ENGINE_GROUP(&r.on),
         GENERATION_SAMPLING_GROUP(&rows, &r.g),
         GENERATION_STOP_GROUP(&r.g),
+        MACHINE_DRAFT_GROUP(&r.on),
         GENERATION_DRAFT_GROUP(&r.g),
         GENERATION_TEXT_GROUP(&r.g),
         GRAMMAR_OPTIONS_GROUP(&r.form),

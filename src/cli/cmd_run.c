@@ -33,7 +33,7 @@ static const char *const notes = "Without a prompt, stdin is read when it is not
                                  "With --chat, stdout gets the content, and a line of JSON for each tool call;\n"
                                  "reasoning goes to stderr, at a terminal or with --show-reasoning.";
 
-static bool check_together(const run *r, const options *parsed) {
+static bool check_together(run *r, const options *parsed) {
     const char *const with_ids = "with --ids, which are not parsed";
     static const char *const of_chat[] = {"system", "show-reasoning", "chat-template", "output-format"};
     static const char *const not_of_chat[] = {"ids", "echo", "special", "token-healing"};
@@ -42,7 +42,8 @@ static bool check_together(const run *r, const options *parsed) {
     for (size_t i = 0; i < sizeof not_of_chat / sizeof *not_of_chat; i++)
         if (r->chat.is_chat && options_refuse(parsed, not_of_chat[i], "with --chat")) return false;
     if (r->prompt.ids_option && options_refuse(parsed, "parse-special", with_ids)) return false;
-    return run_print_check(&r->print, parsed) && generation_check(&r->g, parsed);
+    return run_print_check(&r->print, parsed) && generation_use_draft(&r->g, r->on.draft_name, parsed) &&
+           generation_check(&r->g, parsed);
 }
 
 static int generate(run *r) {
@@ -114,6 +115,7 @@ int cmd_run(int n_args, char **args) {
         MACHINE_ENGINE_GROUP(&r.on),
         GENERATION_SAMPLING_GROUP(&rows, &r.g),
         GENERATION_STOP_GROUP(&r.g),
+        MACHINE_DRAFT_GROUP(&r.on),
         GENERATION_DRAFT_GROUP(&r.g),
         GENERATION_TEXT_GROUP(&r.g),
         GRAMMAR_OPTIONS_GROUP(&r.form),

@@ -165,13 +165,15 @@ static bool has_logits(const struct sample_strategy *s, const struct row_results
 
 static bool has_forced(const struct sample_strategy *s) { return s->next_forced < s->n_forced; }
 
-static void ask_forced(struct sample_strategy *s) {
+// False: it failed just now. A draw that failed may still have tokens before it to be emitted.
+static bool ask_forced(struct sample_strategy *s) {
     size_t n = 0;
-    if (!s->asks_forced || s->status != RN_OK || has_forced(s)) return;
+    if (!s->asks_forced || s->status != RN_OK || has_forced(s)) return true;
     s->asks_forced = false;
     s->n_forced = s->next_forced = 0;
     s->status = s->gate->forced(s->gate->user, s->forced, MOST_FORCED, &n, &s->error);
     if (s->status == RN_OK) s->n_forced = (int32_t)n;
+    return s->status == RN_OK;
 }
 
 static int32_t take_forced(struct sample_strategy *s) {
@@ -199,8 +201,7 @@ static void read_rows(strategy *base, const struct row_results *r) {
     s->n_drawn = 0;
     s->status = RN_OK;
     if (is_prompt_of_guidance(s, r) || !has_logits(s, r)) return;
-    ask_forced(s);
-    if (has_forced(s) || s->status != RN_OK) return;
+    if (!ask_forced(s) || has_forced(s)) return;
     draw(s, r, DRAFT_ROOT);
     for (int32_t node = DRAFT_ROOT; s->status == RN_OK && !s->gate && !s->from.ids;) {
         const int32_t token = s->drawn[s->n_drawn - 1];
@@ -285,8 +286,7 @@ static rn_status emit_tokens(struct sample_strategy *s, const struct row_results
         has_row = child != DRAFT_NONE;
         if (has_row) path[n_path++] = node = child;
         if (!is_forced) s->asks_forced = s->gate && s->gate->forced;
-        ask_forced(s);
-        if (s->status != RN_OK) return fail(err, s->status, "%s", s->error.text);
+        if (!ask_forced(s)) return fail(err, s->status, "%s", s->error.text);
     }
     for (int32_t i = n_path; answer == EMIT_NEXT && i < n_emitted; i++) s->pending[s->n_pending++] = emitted[i];
     if (!draft_of(s, r)) return RN_OK;

@@ -65,6 +65,13 @@ double step_time_ns(const struct step_time *t, size_t n_rows) {
     return n_rows <= t->n_largest ? ns : ns + (double)(n_rows - t->n_largest) * step_time_prefill_row_ns(t);
 }
 
+double step_time_measured(const struct step_time *t, size_t n_rows, uint32_t *n_steps) {
+    const size_t size = size_of(n_rows);
+    const struct running_median *const m = &t->measured[size];
+    *n_steps = m->n;
+    return m->n == 2 && m->last[1] < m->last[0] ? m->last[1] : m->n == 2 ? m->last[0] : t->median[size];
+}
+
 double step_time_prefill_row_ns(const struct step_time *t) { return running_median_of(&t->prefill_row); }
 
 // ---- learning -------------------------------------------------------------------------------------------------------

@@ -34,6 +34,9 @@ struct step_time {
 void step_time_learn(struct step_time *t, size_t n_decode, size_t n_prefill, int64_t ns);
 // What a decode-only step of n rows takes. 0: nothing was measured, or no rows.
 double step_time_ns(const struct step_time *t, size_t n_rows);
+// What such steps took themselves, whatever smaller and larger ones took: their median, or of fewer than three the shortest, as the first ones
+// of a process may be slow. *n_steps: how many there were, 0: none, and 0 ns.
+double step_time_measured(const struct step_time *t, size_t n_rows, uint32_t *n_steps);
 // What a prefill row adds. 0: nothing was measured.
 double step_time_prefill_row_ns(const struct step_time *t);
 // Prefill rows that fit into so many nanoseconds even where each takes as long as the slower ones of late (p75): whole tiles, or a

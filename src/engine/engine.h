@@ -518,14 +518,14 @@ rn_status stream_gate_create(rn_stream *s, const rn_request *r, rn_error *err);
 rn_status stream_forced_tokens(void *user, int32_t *tokens, size_t max, size_t *n, rn_error *err);
 bool stream_may_force(const rn_request *r);
 
-// request_drafters.c: a list of drafters, "ngram,NAME=MODEL" (rn_request.speculate; NULL: none), for streams of
-// this slot; out: [ENGINE_MAX_DRAFTERS]. RN_E_ARG.
+// request_drafters.c: a list of drafters (rn_request.speculate; NULL: none), for streams of this slot;
+// out: [ENGINE_MAX_DRAFTERS]. RN_E_ARG.
 struct drafter_choice;
 // If one of the drafters looks in finished answers: those that the stream may see, and its own is kept.
 void stream_show_outputs(rn_stream *s, const struct drafter_choice *drafters, int32_t n);
 void stream_keep_output(rn_stream *s); // when it has ended
-rn_status request_read_drafters(const struct model_slot *l, const char *list, struct drafter_choice *out, int32_t *n,
-                                rn_error *err);
+rn_status request_read_drafters(rn_engine *e, struct model_slot *own, const char *list, struct drafter_choice *out,
+                                int32_t *n, rn_error *err);
 
 // stream_grammar.c: the form of the answer
 // In a conversation, first: n bytes of its prompt, whose end may have begun the answer.

@@ -26,6 +26,8 @@ static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_e
     if (o->output_store_bytes > OUTPUT_STORE_MOST)
         return fail(err, RN_E_LIMIT, "output_store_bytes: %" PRIu64 ", limit %" PRId64, o->output_store_bytes,
                     OUTPUT_STORE_MOST);
+    if (o->draft_model >= n_models)
+        return fail(err, RN_E_ARG, "draft_model: %zu is outside 0..%zu", o->draft_model, n_models - 1);
     if (o->reserved_bytes > INT64_MAX / 2) // sums of the plan stay in 64 bits
         return fail(err, RN_E_LIMIT, "reserved_bytes: %" PRIu64 ", limit %" PRId64, o->reserved_bytes, INT64_MAX / 2);
     return check_range("target_itl_ms", o->target_itl_ms, 0, 60000, err);

@@ -1,10 +1,39 @@
-// engine/request_drafters.c - the drafters that a request names.
+// engine/request_drafters.c - the drafters that a request names, and which model may draft for which.
 #include "decoding/draft/drafts.h"
 #include "engine/engine.h"
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *rn_drafter_name(size_t i) { return i < drafter_n_kinds ? drafter_kinds[i].name : NULL; }
+
+// ---- vocabularies ---------------------------------------------------------------------------------------------------
+
+static bool is_special(const struct model_slot *l, int32_t id) {
+    const struct vocab *const v = package_vocab(l->m->pkg);
+    return id < v->n_tokens && v->tokens[id].kind == TOKEN_CONTROL;
+}
+
+// The models' common ids have the same bytes, and are control tokens in both or in none. A head that is wider has rows that nothing names.
+static rn_status check_same_vocab(const struct model_slot *target, const struct model_slot *draft, rn_error *err) {
+    const int32_t n = draft->lm->n_vocab < target->lm->n_vocab ? draft->lm->n_vocab : target->lm->n_vocab;
+    for (int32_t i = 0; i < n && draft->m != target->m; i++) {
+        size_t n_own, n_other;
+        const char *const own = model_piece(target->m, i, true, &n_own);
+        const char *const other = model_piece(draft->m, i, true, &n_other);
+        if (n_own == n_other && memcmp(own, other, n_own) == 0 && is_special(target, i) == is_special(draft, i))
+            continue;
+        return fail(err, RN_E_ARG,
+                    "speculate: draft: the model has another vocabulary: token %d is \"%.*s\"%s, of %s \"%.*s\"%s", i,
+                    (int)(n_other < 40 ? n_other : 40), other, is_special(draft, i) ? " (control)" : "",
+                    package_path(target->m->pkg), (int)(n_own < 40 ? n_own : 40), own,
+                    is_special(target, i) ? " (control)" : "");
+    }
+    return RN_OK;
+}
+
+// ---- the list -------------------------------------------------------------------------------------------------------
 
 static rn_status unknown(const char *name, size_t n, rn_error *err) {
     char names[256] = "";
@@ -13,21 +42,52 @@ static rn_status unknown(const char *name, size_t n, rn_error *err) {
     return fail(err, RN_E_ARG, "speculate: \"%.*s\" is unknown; known: %s", (int)(n < 64 ? n : 64), name, names);
 }
 
-rn_status request_read_drafters(const struct model_slot *l, const char *list, struct drafter_choice *out, int32_t *n,
-                                rn_error *err) {
-    (void)l;
+// The number behind a name, up to its comma.
+static rn_status read_model(const rn_engine *e, const struct drafter_kind *kind, const char *text, size_t *model,
+                            rn_error *err) {
+    char *end = NULL;
+    const unsigned long number = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : ULONG_MAX;
+    if (!end || (*end && *end != ',') || number >= e->n_models)
+        return fail(err, RN_E_ARG, "speculate: %s=%.*s: is no model, 0..%zu", kind->name, (int)strcspn(text, ","),
+                    text, e->n_models - 1);
+    *model = (size_t)number;
+    return RN_OK;
+}
+
+static rn_status choose_slot(const rn_engine *e, struct model_slot *own, const struct drafter_kind *kind,
+                             const char *number, int32_t *slot, rn_error *err) {
+    const size_t at = (size_t)(own - e->model_slots);
+    size_t model = e->opt.draft_model;
+    rn_status st = RN_OK;
+    if (!number && model == 0)
+        return fail(err, RN_E_ARG, "speculate: %s needs a model: open the engine with one, draft_model", kind->name);
+    if (number) st = read_model(e, kind, number, &model, err);
+    if (st == RN_OK && model == at)
+        st = fail(err, RN_E_ARG, "speculate: %s: model %zu is the request's own", kind->name, model);
+    if (st == RN_OK) st = check_same_vocab(own, &e->model_slots[model], err);
+    *slot = (int32_t)(model < at ? model + 1 : model); // as stream_slot() counts
+    return st;
+}
+
+rn_status request_read_drafters(rn_engine *e, struct model_slot *own, const char *list, struct drafter_choice *out,
+                                int32_t *n, rn_error *err) {
+    rn_status st = RN_OK;
     *n = 0;
-    for (const char *at = list, *end; at; at = *end ? end + 1 : NULL) {
+    for (const char *at = list, *end; at && st == RN_OK; at = *end ? end + 1 : NULL) {
+        const size_t n_name = strcspn(at, ",=");
+        const char *const number = at[n_name] == '=' ? at + n_name + 1 : NULL;
+        const struct drafter_kind *const kind = drafter_find(at, n_name);
         end = at + strcspn(at, ",");
-        const struct drafter_kind *const kind = drafter_find(at, (size_t)(end - at));
-        if (!kind) return unknown(at, (size_t)(end - at), err);
+        if (!kind || (number && !kind->needs_model)) return unknown(at, (size_t)(end - at), err);
         for (int32_t i = 0; i < *n; i++)
             if (out[i].kind == kind) return fail(err, RN_E_ARG, "speculate: %s is named twice", kind->name);
         if (*n == ENGINE_MAX_DRAFTERS)
             return fail(err, RN_E_ARG, "speculate: more than %d drafters", ENGINE_MAX_DRAFTERS);
-        out[(*n)++] = (struct drafter_choice){kind, 0};
+        struct drafter_choice *const choice = &out[(*n)++];
+        *choice = (struct drafter_choice){kind, 0};
+        if (kind->needs_model) st = choose_slot(e, own, kind, number, &choice->slot, err);
     }
-    return RN_OK;
+    return st;
 }
 
 void stream_show_outputs(rn_stream *s, const struct drafter_choice *drafters, int32_t n) {

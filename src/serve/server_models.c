@@ -78,9 +78,12 @@ int server_open_models(server *s) {
 }
 
 int server_open_engine(server *s) {
-    rn_model *models[SERVER_MODELS];
+    rn_model *models[SERVER_MODELS + 1];
     rn_engine_options opt;
     rn_error err = {0};
+    size_t n = s->n_models;
+    const int code = machine_open_draft(&s->machine);
+    if (code != EXIT_CODE_OK) return code;
     machine_engine_options(&s->machine, &opt);
     opt.n_streams = s->n_streams;
     opt.n_queue = s->n_queue;
@@ -90,7 +93,8 @@ int server_open_engine(server *s) {
     opt.memory_limit = (uint64_t)s->memory_mib << 20;
     opt.reserved_bytes = s->reserved_bytes;
     for (size_t i = 0; i < s->n_models; i++) models[i] = s->models[i].model;
-    const rn_status st = rn_engine_open(models, s->n_models, &opt, &s->engine, &err);
+    if (s->machine.draft) opt.draft_model = n, models[n++] = s->machine.draft;
+    const rn_status st = rn_engine_open(models, n, &opt, &s->engine, &err);
     for (size_t i = 0; i < s->n_models; i++) {
         rn_template *own = NULL;
         s->models[i].can_chat = s->chat.tmpl || rn_template_of_model(s->models[i].model, &own, NULL) == RN_OK;

@@ -220,6 +220,21 @@ def guesses_save_steps_and_change_no_text():
 
 
 @test
+def a_model_that_drafts_saves_steps_and_changes_no_text():
+    # The model drafts for itself, and is right as long as the most probable token is drawn.
+    draft = ['--draft', MODEL, '--draft-min', '3']
+    for sampling, how in ((['--temp', '0'], draft), (['--seed', '7'], draft), (['--seed', '7', '--logprobs', '2'], draft),
+                          (['--temp', '0'], [*draft, '--speculate', 'ngram,draft'])):
+        asked = ['run', '-n', '60', '--ignore-eos', '--json', *sampling, PROMPT]
+        plain, drafted = (runnel(*asked, *o).ok().lines for o in ([], how))
+        equal([t for line in drafted for t in line['tokens']], [t for line in plain for t in line['tokens']])
+        figures = drafted[-1]['speculation']
+        check(figures['accepted'] >= (30 if '0' in sampling else 1), figures)
+    hole = ['infill', '--prefix', 'The cat', '--suffix', ' on the mat.', '--infill-order', 'psm', '--temp', '0', '-n', '9']
+    equal(runnel(*hole, *draft).text, runnel(*hole).text)
+
+
+@test
 def guidance_goes_away_from_the_negative_prompt():
     asked = ['run', PROMPT, *GREEDY, '-n', '30']
     plain, towards = runnel(*asked).ok().text, 'There was a little girl who had a dog.'

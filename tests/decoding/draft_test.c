@@ -3,6 +3,7 @@
 #include "decoding/draft/drafter.h"
 #include "decoding/draft/ngram_index.h"
 #include "tests/check.h"
+#include <math.h>
 
 enum { MOST = 4096, MS = 1000000 };
 
@@ -86,10 +87,17 @@ static void learn_costs(struct step_time *t, double first_ms, double more_ms) {
         step_time_learn(t, n, 0, (int64_t)((first_ms + more_ms * (double)(n - 1)) * MS));
 }
 
+static int32_t length_of(const struct draft_odds *o, const struct draft *d, const struct step_time *t,
+                         int32_t n_rows) {
+    struct draft_step step;
+    draft_step_init(&step, t, n_rows, n_rows);
+    return draft_length(o, d, &step, step.ns);
+}
+
 static int32_t length(const struct draft_odds *o, const struct step_time *t, int32_t n_rows) {
     struct draft d = {.n = 0};
     while (d.n < 16) draft_add(&d, 0, d.n - 1, draft_class_of_match(2));
-    return draft_length(o, &d, &(struct draft_step){t, n_rows, n_rows});
+    return length_of(o, &d, t, n_rows);
 }
 
 TEST(as_many_guesses_are_made_as_pay) {
@@ -167,9 +175,9 @@ TEST(the_nodes_of_a_tree_count_with_the_odds_of_their_paths) {
     draft_add(&d, 3, DRAFT_ROOT, 1);
     draft_add(&d, 4, 2, 0);
     learn_costs(&t, 10, 2);
-    CHECK_INT(draft_length(&o, &d, &(struct draft_step){&t, 1, 1}), 2); // 2 ms for 0.05 tokens do not pay
+    CHECK_INT(length_of(&o, &d, &t, 1), 2); // 2 ms for 0.05 tokens do not pay
     learn_costs(&t, 10, 0.01);
-    CHECK_INT(draft_length(&o, &d, &(struct draft_step){&t, 1, 1}), 4);
+    CHECK_INT(length_of(&o, &d, &t, 1), 4);
 }
 
 // What is left of any tree has its parents, the same paths, and no node that is too deep.
@@ -199,4 +207,62 @@ TEST(a_cut_tree_keeps_its_paths) {
         n_left += n;
     }
     CHECK(n_left > 5000);
+}
+
+// ---- what steps are expected to take --------------------------------------------------------------------------------
+
+// Any measurements: times never fall, are at most what any larger step took, and those of a step that is measured well lie at its median where
+// no larger one took less.
+TEST(expected_times_never_fall_and_follow_what_was_measured) {
+    int n_exact = 0;
+    for (uint64_t seed = 1; seed <= 500; seed++) {
+        struct dice d = {seed, 0};
+        struct step_time t = {0};
+        struct draft_step step;
+        const int32_t n_rows = 1 + roll(&d, 40), n_learned = roll(&d, 120);
+        for (int32_t i = 0; i < n_learned; i++) {
+            const int32_t n = 1 + roll(&d, roll(&d, 2) ? 8 : 80);
+            step_time_learn(&t, (size_t)n, roll(&d, 4) ? 0 : 16,
+                            (int64_t)(5 + n + roll(&d, 1 + (int32_t)seed % 9)) * MS);
+        }
+        draft_step_init(&step, &t, n_rows, 1);
+        check_note("seed %d", (int)seed);
+        CHECK(step.most >= 1);
+        CHECK((step.ns[0] > 0) == (step_time_ns(&t, (size_t)n_rows) > 0));
+        uint32_t n_larger = 0;
+        for (int32_t i = 1; i <= DRAFT_MOST; i++) {
+            uint32_t n_steps;
+            (void)step_time_measured(&t, (size_t)(n_rows + i), &n_steps);
+            n_larger += n_steps;
+        }
+        double least = 1e30;
+        for (int32_t i = DRAFT_MOST; i >= 0; i--) {
+            uint32_t n_steps;
+            const double ns = step_time_measured(&t, (size_t)(n_rows + i), &n_steps);
+            if (i > 0) CHECK(step.ns[i] >= step.ns[i - 1]);
+            if (n_steps > 0 && ns < least) {
+                least = ns;
+                if (n_larger >= 3 && !CHECK(fabs(step.ns[i] - ns) < 1)) return;
+                n_exact++;
+            }
+            if (!CHECK(step.ns[i] <= least)) return;
+        }
+    }
+    CHECK(n_exact > 1000);
+}
+
+// The first step with guesses is slow where nothing is in a cache yet: they are tried again.
+TEST(one_slow_step_does_not_end_the_trial_of_guesses) {
+    struct step_time t = {0};
+    struct draft_odds o;
+    draft_odds_init_matches(&o);
+    for (int i = 0; i < 100; i++) draft_odds_learn(&o, draft_class_of_match(2), true);
+    for (int i = 0; i < 5; i++) step_time_learn(&t, 1, 0, 10 * MS);
+    step_time_learn(&t, 1, 4, 200 * MS);
+    const int32_t first = length(&o, &t, 1);
+    CHECK(first >= 1 && first <= 3); // few, as nothing is known of more
+    step_time_learn(&t, (size_t)(1 + first), 0, 200 * MS);
+    CHECK(length(&o, &t, 1) > 0);
+    for (int i = 0; i < 3; i++) step_time_learn(&t, (size_t)(1 + first), 0, 200 * MS);
+    CHECK_INT(length(&o, &t, 1), 0); // it is so
 }

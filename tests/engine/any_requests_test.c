@@ -353,7 +353,11 @@ static bool open_adapted(struct fixture *f, const rn_engine_options *o) {
     for (size_t i = 0; ok && i < 2; i++)
         ok = made_adapter_write(&adapters[i], stories(), saved_path(names[i])) &&
              CHECK_OK(rn_model_add_adapter(f->model, saved_path(names[i]), i ? "second" : NULL, &err), &err);
-    return ok && CHECK_OK(rn_engine_open(&f->model, 1, o, &f->engine, &err), &err);
+    // The model drafts for itself, without the adapters.
+    rn_engine_options with_draft = *o;
+    rn_model *const models[] = {f->model, f->model};
+    with_draft.draft_model = 1;
+    return ok && CHECK_OK(rn_engine_open(models, 2, &with_draft, &f->engine, &err), &err);
 }
 
 static struct plan plans[N_TOGETHER];

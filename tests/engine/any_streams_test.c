@@ -300,15 +300,19 @@ static bool same_job(const struct job *a, const struct job *b) {
 
 static rn_engine *open_engine(rn_model *m, struct toy_config c, int32_t n_streams, int n_threads) {
     rn_engine_options o = engine_options();
-    struct given_lm given = {.n_scratch = c.max_scratch};
+    struct given_lm given[2] = {{.n_scratch = c.max_scratch}, {.n_scratch = c.max_scratch}};
     rn_engine *e = NULL;
     rn_error err = {0};
-    if (!CHECK_OK(toy_lm_create(&c, &given.lm, &err), &err)) return NULL;
-    given.kv = toy_lm_kv(given.lm);
+    for (int i = 0; i < 2; i++) {
+        if (!CHECK_OK(toy_lm_create(&c, &given[i].lm, &err), &err)) return NULL;
+        given[i].kv = toy_lm_kv(given[i].lm);
+    }
+    rn_model *const models[] = {m, m};
+    o.draft_model = 1;
     o.n_streams = n_streams, o.n_threads = n_threads;
     o.n_seqs = 1; // three of a stream
     o.output_store_bytes = 1 << 20;
-    CHECK_OK(engine_open_lms(&m, &given, 1, &o, &e, &err), &err);
+    CHECK_OK(engine_open_lms(models, given, 2, &o, &e, &err), &err);
     return e;
 }
 

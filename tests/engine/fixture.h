@@ -47,11 +47,11 @@ struct outcome {
 };
 
 static inline const char *any_drafter(uint64_t seed) {
-    static const char *const names[] = {"ngram", "suffix", "suffix,ngram"};
+    static const char *const names[] = {"ngram", "suffix", "suffix,ngram", "draft", "ngram,draft", "draft,suffix"};
     return names[seed % (sizeof names / sizeof *names)];
 }
 
-// Speculation or none, and drafts that are made whether they pay or not, by the seed.
+// Speculation or none, and drafts that are made whether they pay or not, by the seed. The engine has a model that drafts.
 static inline void any_drafts(rn_request *r, uint64_t seed) {
     if (seed % 8 == 0) return;
     r->speculate = any_drafter(seed / 8), r->draft_max = (int32_t)(seed % 8);

@@ -1,6 +1,10 @@
 // tests/engine/speculation_test.c - guesses of what follows change the number of steps and nothing else: what requests may say, and figures.
 // That tokens and bits stay with grammars, banned strings, sessions, preemption and recurrent states is held by the tests of these, whose
 // requests speculate at random (any_drafts()).
+#include "base/mem.h"
+#include "decoding/draft/drafts.h"
+#include "decoding/strategies.h"
+#include "engine/public_structs.h"
 #include "fixture.h"
 #include "toy_rig.h"
 
@@ -140,11 +144,11 @@ TEST(what_a_request_may_say_of_drafts) {
         {"ngram", 64, 0, 1, "draft_max: 64 is outside 0..63", RN_E_ARG},
         {"ngram", -1, 0, 1, "draft_max: -1 is outside 0..63", RN_E_ARG},
         {"ngram", 3, 4, 1, "draft_min: 4 is outside 0..3", RN_E_ARG},
-        {"medusa", 0, 0, 1, "speculate: \"medusa\" is unknown; known: ngram, suffix", RN_E_ARG},
-        {"", 0, 0, 1, "speculate: \"\" is unknown; known: ngram, suffix", RN_E_ARG},
-        {"ngram,", 0, 0, 1, "speculate: \"\" is unknown; known: ngram, suffix", RN_E_ARG},
+        {"medusa", 0, 0, 1, "speculate: \"medusa\" is unknown; known: ngram, suffix, draft", RN_E_ARG},
+        {"", 0, 0, 1, "speculate: \"\" is unknown; known: ngram, suffix, draft", RN_E_ARG},
+        {"ngram,", 0, 0, 1, "speculate: \"\" is unknown; known: ngram, suffix, draft", RN_E_ARG},
         {"ngram,ngram", 0, 0, 1, "speculate: ngram is named twice", RN_E_ARG},
-        {"ngram,medusa", 0, 0, 1, "speculate: \"medusa\" is unknown; known: ngram, suffix", RN_E_ARG},
+        {"ngram,medusa", 0, 0, 1, "speculate: \"medusa\" is unknown; known: ngram, suffix, draft", RN_E_ARG},
         {"ngram", 0, 0, 2, "speculate: not with guidance_scale", RN_E_UNSUPPORTED},
     };
     struct toy_rig g;
@@ -164,4 +168,203 @@ TEST(what_a_request_may_say_of_drafts) {
         rn_stream_close(s);
     }
     toy_rig_close(&g);
+}
+
+// ---- drafters of any kind -------------------------------------------------------------------------------------------
+//
+// What they guess is a function of the true continuation, which a run without drafts gave, and of the dice.
+
+enum guesses { RIGHT, WRONG, ANY_TREE, HIDDEN, END_TOKENS, NO_TOKENS, N_GUESSES };
+
+static struct adversary {
+    enum guesses guesses;
+    int32_t truth[TOY_CTX], n_prompt, n_truth, end_token;
+    struct toy_random random;
+} foe;
+
+static int32_t true_token(int32_t at) { return at - foe.n_prompt < foe.n_truth ? foe.truth[at - foe.n_prompt] : 0; }
+
+static void guess_any(drafter *d, int32_t n, struct draft *out) {
+    const int32_t n_nodes = toy_below(&foe.random, DRAFT_MOST + 1);
+    (void)d;
+    out->n = 0;
+    while (out->n < n_nodes) {
+        const int32_t i = out->n, right = true_token(n + i), class = toy_below(&foe.random, DRAFT_CLASSES);
+        // On the right path the nodes with even numbers, those behind them wrong ones.
+        const int32_t depth = i / 2,
+                      hidden = i % 2 ? 1 + toy_below(&foe.random, TOY_VOCAB - 1) : true_token(n + depth);
+        switch (foe.guesses) {
+        case RIGHT: draft_add(out, right, i - 1, class); break;
+        case WRONG: draft_add(out, (right + 1) % TOY_VOCAB, i - 1, class); break;
+        case ANY_TREE:
+            draft_add(out, toy_below(&foe.random, TOY_VOCAB), toy_below(&foe.random, i + 1) - 1, class);
+            break;
+        case HIDDEN: draft_add(out, hidden, i < 2 ? DRAFT_ROOT : 2 * depth - 2, class); break;
+        case END_TOKENS: draft_add(out, foe.end_token, i - 1, class); break;
+        default: draft_add(out, i % 3 ? TOY_VOCAB + toy_below(&foe.random, 1000) : -1 - i, i - 1, class);
+        }
+    }
+}
+
+static void forget(drafter *d, int32_t n) { (void)d, (void)n; }
+static void destroy_foe(drafter *d) { mem_free(d); }
+static rn_status create_foe(const struct drafter_spec *spec, drafter **out, rn_error *err) {
+    static const struct drafter_ops ops = {.draft = guess_any, .cut = forget, .destroy = destroy_foe};
+    static const float share = 0.5F;
+    *out = mem_calloc(1, sizeof **out);
+    if (!*out) return fail(err, RN_E_NOMEM, "foe: out of memory");
+    (*out)->ops = &ops;
+    foe.n_prompt = spec->n_prompt;
+    draft_odds_init(&(*out)->odds, &share, 1);
+    draft_odds_init(&(*out)->depths, &share, 1);
+    return RN_OK;
+}
+
+static rn_status create_with_foe(const struct strategy_spec *spec, strategy **out, rn_error *err) {
+    static const struct drafter_kind kind = {"foe", .create = create_foe};
+    const struct drafter_choice choice = {&kind, 0};
+    struct strategy_spec own = *spec;
+    own.drafters = &choice, own.n_drafters = 1;
+    return sample_strategy_create(&own, out, err);
+}
+
+static bool run_with_foe(rn_engine *e, const rn_request *r, struct outcome *o) {
+    static const struct strategy_kind kind = {"sample", create_with_foe};
+    struct own_request own;
+    rn_error err = {0};
+    rn_stream *s;
+    *o = (struct outcome){0};
+    if (!CHECK_OK(own_request_read(r, &own, &err), &err)) return false;
+    if (!CHECK_OK(stream_create(e, &own.r, &kind, NULL, &s, &err), &err)) return false;
+    const bool ok = CHECK_OK(stream_submit(s, &err), &err) && drain(s, o);
+    rn_stream_close(s);
+    return ok;
+}
+
+TEST(whatever_is_guessed_tokens_and_log_probabilities_stay) {
+    static struct outcome plain, drafted;
+    int64_t n_accepted[N_GUESSES] = {0}, n_drafted[N_GUESSES] = {0};
+    for (int32_t n_states = 0; n_states <= 24; n_states += 24) {
+        struct toy_rig g;
+        if (!toy_rig_open(&g, 64, n_states, 1, 1)) return;
+        foe.end_token = g.model->end_ids[0];
+        for (uint64_t seed = 1; seed <= 40; seed++) {
+            struct rn_sampling sampling;
+            rn_part part;
+            rn_logit_bias bias[2];
+            rn_request r = repeating(&sampling, &part, bias);
+            r.seed = seed, r.logprobs = seed % 3 ? 2 : -1, r.ignore_eos = seed % 4 > 0;
+            r.max_tokens = (int32_t)(20 + seed * 2);
+            sampling.temp = seed % 2 ? 1.0F : 0.0F;
+            if (seed % 5) sampling.n_logit_bias = 0;
+            if (!run_request(g.engine, &r, &plain)) break;
+            foe.n_truth = (int32_t)plain.n_tokens;
+            memcpy(foe.truth, plain.tokens, plain.n_tokens * sizeof *plain.tokens);
+            for (int k = 0; k < N_GUESSES; k++) {
+                foe.guesses = (enum guesses)k, foe.random = (struct toy_random){seed, 0};
+                r.draft_min = (int32_t)(seed % 5), r.draft_max = r.draft_min + (int32_t)(seed % 7);
+                check_note("%d states, seed %d, guesses %d", n_states, (int)seed, k);
+                if (!run_with_foe(g.engine, &r, &drafted) || !same_outcome(&plain, &drafted)) break;
+                n_accepted[k] += drafted.usage.accepted_tokens, n_drafted[k] += drafted.usage.drafted_tokens;
+            }
+        }
+        toy_rig_close(&g);
+    }
+    CHECK(n_drafted[RIGHT] > 1000 && n_accepted[RIGHT] > n_drafted[RIGHT] * 9 / 10);
+    CHECK(n_drafted[WRONG] > 1000 && n_accepted[WRONG] == 0);
+    CHECK(n_drafted[ANY_TREE] > 1000 && n_drafted[END_TOKENS] > 1000);
+    CHECK(n_accepted[HIDDEN] > 500);
+    CHECK_INT(n_drafted[NO_TOKENS], 0);
+}
+
+// ---- a model that drafts --------------------------------------------------------------------------------------------
+
+// Model 1 of the rig is the same function, so that it is right wherever the most probable token is drawn.
+TEST(a_model_that_drafts_saves_steps_and_changes_nothing) {
+    static struct outcome plain, drafted;
+    for (int32_t n_states = 0; n_states <= 24; n_states += 24) {
+        struct toy_rig g;
+        if (!toy_rig_open(&g, 64, n_states, 1, 1)) return;
+        int64_t n_accepted = 0;
+        for (uint64_t seed = 1; seed <= 20; seed++) {
+            struct rn_sampling sampling;
+            rn_part part;
+            rn_logit_bias bias[2];
+            rn_request r = repeating(&sampling, &part, bias);
+            r.seed = seed, r.logprobs = 0;
+            sampling.n_logit_bias = 0;
+            sampling.temp = seed % 2 ? 0.5F : 0.0F;
+            if (!run_request(g.engine, &r, &plain)) break;
+            r.speculate = seed % 3 ? "draft" : "draft=1", r.draft_min = (int32_t)(seed % 4) + 1;
+            check_note("%d states, seed %d", n_states, (int)seed);
+            if (!run_request(g.engine, &r, &drafted) || !same_outcome(&plain, &drafted)) break;
+            const rn_usage *const u = &drafted.usage;
+            if (sampling.temp == 0) CHECK(u->accepted_tokens > (n_states ? 10 : 40));
+            n_accepted += u->accepted_tokens;
+        }
+        CHECK(n_accepted > 400);
+        toy_rig_close(&g);
+    }
+}
+
+TEST(a_model_that_drafts_is_named_and_has_the_same_vocabulary) {
+    static const struct {
+        size_t model, draft_model;
+        const char *speculate, *says;
+        float min_p;
+    } cases[] = {
+        {0, 1, "draft", NULL, 0},
+        {0, 1, "draft=1", NULL, 0.5F},
+        {1, 1, "draft=0", NULL, 1},
+        {0, 0, "draft", "speculate: draft needs a model", 0},
+        {1, 1, "draft", "speculate: draft: model 1 is the request's own", 0},
+        {0, 1, "draft=0", "speculate: draft: model 0 is the request's own", 0},
+        {0, 1, "draft=3", "speculate: draft=3: is no model, 0..2", 0},
+        {0, 1, "draft=", "speculate: draft=: is no model, 0..2", 0},
+        {0, 1, "draft=1x", "speculate: draft=1x: is no model, 0..2", 0},
+        {0, 1, "draft=-1", "speculate: draft=-1: is no model, 0..2", 0},
+        {0, 1, "ngram=1", "speculate: \"ngram=1\" is unknown", 0},
+        {0, 1, "draft=2",
+         "speculate: draft: the model has another vocabulary: token 0 is \"<unk>\", of drafts.a.gguf \"", 0},
+        {0, 1, "draft", "draft_min_p: 1.5 is outside 0..1", 1.5F},
+    };
+    rn_error err = {0};
+    rn_model *model = NULL, *other = NULL;
+    rn_engine *engines[2] = {NULL};
+    struct tiny_model tiny = tiny_model_default();
+    tiny.vocab = TINY_BYTES;
+    if (!CHECK(tiny_model_write(&tiny, "drafts.a.gguf"))) return;
+    tiny.vocab = TINY_SPM;
+    if (!CHECK(tiny_model_write(&tiny, "drafts.b.gguf"))) return;
+    if (!CHECK_OK(rn_model_open("drafts.a.gguf", NULL, &model, &err), &err) ||
+        !CHECK_OK(rn_model_open("drafts.b.gguf", NULL, &other, &err), &err))
+        return;
+    remove("drafts.a.gguf"), remove("drafts.b.gguf");
+    rn_model *const models[] = {model, model, other};
+    for (size_t i = 0; i < 2; i++) {
+        rn_engine_options o = engine_options();
+        o.draft_model = i;
+        if (!CHECK_OK(rn_engine_open(models, 3, &o, &engines[i], &err), &err)) return;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome o;
+        rn_stream *s;
+        rn_request r = text_request("abc");
+        check_note("case %d", (int)i);
+        r.model = cases[i].model, r.speculate = cases[i].speculate, r.draft_min_p = cases[i].min_p;
+        r.max_tokens = 5, r.ignore_eos = true;
+        if (!cases[i].says) {
+            CHECK(run_request(engines[cases[i].draft_model], &r, &o));
+            continue;
+        }
+        CHECK_INT(rn_stream_begin(engines[cases[i].draft_model], &r, &s, &err), RN_E_ARG);
+        CHECK_HAS(err.text, cases[i].says);
+    }
+    for (size_t i = 0; i < 2; i++) rn_engine_close(engines[i]);
+    rn_engine_options o = engine_options();
+    o.draft_model = 3;
+    CHECK_INT(rn_engine_open(models, 3, &o, &engines[0], &err), RN_E_ARG);
+    CHECK_HAS(err.text, "draft_model: 3 is outside 0..2");
+    rn_model_close(model);
+    rn_model_close(other);
 }

@@ -1,5 +1,5 @@
 // tests/engine/toy_rig.h - an engine over the toy model with a vocabulary of bytes, whose draws are restricted to a few tokens, so that
-// texts repeat and meet short strings often.
+// texts repeat and meet short strings often. Model 1 drafts: the same function, on pages of its own.
 #ifndef RN_TESTS_ENGINE_TOY_RIG_H
 #define RN_TESTS_ENGINE_TOY_RIG_H
 
@@ -23,7 +23,7 @@ static inline bool toy_rig_open_rows(struct toy_rig *g, int32_t n_pages, int32_t
                                      int n_threads, int32_t n_rows) {
     char path[64];
     struct tiny_model tiny = tiny_model_default();
-    struct given_lm given;
+    struct given_lm given[2];
     rn_engine_options o = engine_options();
     rn_error err = {0};
     snprintf(path, sizeof path, "toy_rig.%d.gguf", (int)getpid());
@@ -41,13 +41,17 @@ static inline bool toy_rig_open_rows(struct toy_rig *g, int32_t n_pages, int32_t
     if (!CHECK(tiny_model_write(&tiny, path)) || !CHECK_OK(rn_model_open(path, NULL, &g->model, &err), &err))
         return false;
     remove(path);
-    if (!CHECK_OK(toy_lm_create(&g->config, &given.lm, &err), &err)) return false;
-    given.kv = toy_lm_kv(given.lm), given.n_scratch = g->config.max_scratch;
+    for (int i = 0; i < 2; i++) {
+        if (!CHECK_OK(toy_lm_create(&g->config, &given[i].lm, &err), &err)) return false;
+        given[i].kv = toy_lm_kv(given[i].lm), given[i].n_scratch = g->config.max_scratch;
+    }
+    rn_model *const models[] = {g->model, g->model};
+    o.draft_model = 1;
     o.n_streams = n_streams;
     o.n_seqs = 1; // slots of recurrent state for a second sequence
     o.n_threads = n_threads;
     o.output_store_bytes = 1 << 20;
-    return CHECK_OK(engine_open_lms(&g->model, &given, 1, &o, &g->engine, &err), &err);
+    return CHECK_OK(engine_open_lms(models, given, 2, &o, &g->engine, &err), &err);
 }
 
 static inline bool toy_rig_open(struct toy_rig *g, int32_t n_pages, int32_t n_states, int n_streams, int n_threads) {

@@ -88,7 +88,7 @@ LIMITS = {
     'banned_strings': Field(('zz', EMOJI[:5], [' the', 'CAT'], [f'{i}?' for i in range(512)], 'z' * 256, []),
                             ('', [''], 'z' * 257, ['a'] * 513, 5, {}, [5], True, '\ufffd')),
     'banned_match_case': SWITCH, 'token_healing': SWITCH, 'guidance_scale': real((1, 1.5), 0, 100), 'cfg_scale': real((1, 7.5), 0, 100),
-    'speculate': Field(('none', 'ngram', 'suffix', ['ngram'], ['suffix', 'ngram'], ['none']), ('', 'no-such', 5, {}, True, ['no-such'], [5], ['ngram', 'ngram'], ['none', 'ngram'])), 'draft_max': whole((1, 16, 63), 1, 63), 'draft_min': Field((0, 1, 16), (-1, 64, 1.5, 'x', [], {}, True)),
+    'speculate': Field(('none', 'ngram', 'suffix', ['ngram'], ['suffix', 'ngram'], ['none']), ('', 'no-such', 5, {}, True, ['no-such'], [5], ['ngram', 'ngram'], ['none', 'ngram'])), 'draft_min_p': real((0, 0.5, 1), 0, 1), 'draft_max': whole((1, 16, 63), 1, 63), 'draft_min': Field((0, 1, 16), (-1, 64, 1.5, 'x', [], {}, True)),
     'negative_prompt': Field(('', 'a', EMOJI), (5, [], {}, True), {'guidance_scale': 2}),
     'stop_token_ids': Field(([], [5, 6]), ([-1], 'x')), 'ignore_eos': SWITCH, 'skip_eos': SWITCH, 'special': SWITCH, 'parse_special': SWITCH,
     'max_tokens': whole((0, 1, 2, 8.0, 40, 2**31 - 1, -1), -1, 2**31 - 1), 'n_predict': whole((0, 1, 40, -1), -1, 2**31 - 1),

@@ -238,6 +238,7 @@ int cmd_chat(int n_args, char **args) {
         MACHINE_ENGINE_GROUP(&c.on),
         GENERATION_SAMPLING_GROUP(&rows, &c.g),
         GENERATION_STOP_GROUP(&c.g),
+        MACHINE_DRAFT_GROUP(&c.on),
         GENERATION_DRAFT_GROUP(&c.g),
         GRAMMAR_OPTIONS_GROUP(&c.form),
     };
@@ -252,7 +253,9 @@ int cmd_chat(int n_args, char **args) {
     int code;
     if (options_parse(&spec, n_args, args, &parsed, &code)) {
         if (c.reasoning >= 0) c.screen.shows_reasoning = c.reasoning == 0;
-        code = generation_check(&c.g, &parsed) ? run_chat(&c) : EXIT_CODE_USAGE;
+        code = generation_use_draft(&c.g, c.on.draft_name, &parsed) && generation_check(&c.g, &parsed)
+                   ? run_chat(&c)
+                   : EXIT_CODE_USAGE;
     }
     options_free(&parsed);
     rn_session_close(c.session);

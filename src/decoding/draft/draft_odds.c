@@ -3,8 +3,6 @@
 
 // A share is known from about so many guesses; older ones fade.
 static const float most_seen = 32.0F;
-// So much more a draft must be expected to give, since times and shares are estimates.
-static const double least_gain = 1.03;
 // Shares before any guess was seen count as so many guesses.
 static const float first_seen = 4.0F;
 
@@ -35,16 +33,65 @@ void draft_odds_init_matches(struct draft_odds *o) {
 
 // ---- how many -------------------------------------------------------------------------------------------------------
 
-int32_t draft_length(const struct draft_odds *o, const struct draft *draft, const struct draft_step *step) {
-    const double plain_ns = step_time_ns(step->time, (size_t)step->n_rows);
-    if (plain_ns == 0) return 0; // no step was measured
-    double reach[DRAFT_MOST], best = step->n_streams / plain_ns * least_gain, more = 0;
+// A row of a step is taken for this part of the whole at most, until such steps were measured: prefill rows, which tell the time of larger steps
+// otherwise, are dear in the first steps of a process, whose weights are not in any cache yet.
+static const double most_share = 1.0 / 8;
+// So many larger steps are tried before their times are believed.
+enum { FIRST_STEPS = 3 };
+
+// The least that steps of n_rows + i rows or more took, 0: none were measured. Returns the last i that was measured, -1: none; *n_larger: steps of more
+// than n_rows rows.
+static int32_t look_back(const struct step_time *time, int32_t n_rows, double *least, uint32_t *n_larger) {
+    int32_t last = -1;
+    *n_larger = 0;
+    for (int32_t i = DRAFT_MOST; i >= 0; i--) {
+        uint32_t n_steps;
+        const double ns = step_time_measured(time, (size_t)(n_rows + i), &n_steps),
+                     above = i < DRAFT_MOST ? least[i + 1] : 0;
+        if (i > 0) *n_larger += n_steps;
+        if (n_steps > 0 && last < 0) last = i;
+        least[i] = n_steps > 0 && (above == 0 || ns < above) ? ns : above;
+    }
+    return last;
+}
+
+void draft_step_init(struct draft_step *step, const struct step_time *time, int32_t n_rows, int32_t n_streams) {
+    double least[DRAFT_MOST + 1];
+    uint32_t n_larger;
+    const int32_t last = look_back(time, n_rows, least, &n_larger), n_known = n_rows + (last < 0 ? 0 : last);
+    const double base = least[0] > 0 ? least[0] : step_time_ns(time, (size_t)n_rows),
+                 row = step_time_prefill_row_ns(time), cheap = base * most_share;
+    step->n_streams = n_streams;
+    step->most = 2 * n_known + 2 - n_rows;
+    int32_t from = 0; // of the stretch that i lies in
+    for (int32_t i = 0; i <= DRAFT_MOST; i++) {
+        step->cheap_ns[i] = base + i * cheap;
+        if (i == 0)
+            step->ns[0] = base;
+        else if (n_larger < FIRST_STEPS)
+            step->ns[i] = least[i] > 0 && least[i] < step->cheap_ns[i] ? least[i] : step->cheap_ns[i];
+        else if (i > last)
+            step->ns[i] = step->ns[i - 1] + (row < cheap ? row : cheap);
+        else { // towards the next size that was measured with this least time
+            int32_t to = i;
+            while (to < last && least[to + 1] == least[i]) to++;
+            step->ns[i] = step->ns[from] + (least[i] - step->ns[from]) * (i - from) / (to - from);
+            if (i == to) from = i;
+        }
+    }
+}
+
+int32_t draft_length(const struct draft_odds *o, const struct draft *draft, const struct draft_step *step,
+                     const double *ns) {
+    if (ns[0] == 0) return 0; // no step was measured
+    const int32_t n = draft->n < step->most ? draft->n : step->most;
+    double reach[DRAFT_MOST], best = step->n_streams / ns[0] * DRAFT_LEAST_GAIN, more = 0;
     int32_t length = 0;
-    for (int32_t i = 0; i < draft->n; i++) {
+    for (int32_t i = 0; i < n; i++) {
         const int32_t parent = draft->parents[i];
         reach[i] = (parent == DRAFT_ROOT ? 1 : reach[parent]) * draft_odds_of(o, draft->classes[i]);
         more += reach[i];
-        const double rate = (step->n_streams + more) / step_time_ns(step->time, (size_t)(step->n_rows + i + 1));
+        const double rate = (step->n_streams + more) / ns[i + 1];
         if (rate > best) best = rate, length = i + 1;
     }
     return length;

@@ -37,13 +37,22 @@ void draft_odds_init_matches(struct draft_odds *o);
 // Of guesses behind so many others of the same draft: as drafter.depths has them.
 static inline int32_t draft_class_of_depth(int32_t n) { return n < DRAFT_CLASSES ? n : DRAFT_CLASSES - 1; }
 
-// A step of the slot as it would be without the draft.
+// A step of a slot, which has rows of other streams as well.
 struct draft_step {
-    const struct step_time *time;
-    int32_t n_rows;    // of all streams, this one's row among them
-    int32_t n_streams; // that they give a token to, this one among them
+    int32_t n_streams; // that it gives a token to, this one among them
+    // What it is expected to take with so many guesses; 0: no step was measured. Never falling.
+    double ns[DRAFT_MOST + 1];
+    // The same if rows beside the certain ones are cheap.
+    double cheap_ns[DRAFT_MOST + 1];
+    int32_t most; // guesses whose time is known well enough; at least 1, and more from trial to trial
 };
-// How many of the draft's first nodes are worth their rows: 0..n.
-int32_t draft_length(const struct draft_odds *o, const struct draft *draft, const struct draft_step *step);
+// n_rows: of all streams, this one's row among them. A step never takes longer than a larger one took; where hardly any larger ones were
+// measured, they are taken for cheap, so that they are tried.
+void draft_step_init(struct draft_step *step, const struct step_time *time, int32_t n_rows, int32_t n_streams);
+// Tokens in the time of a step must be so many more than without a draft, since shares and times are estimates.
+#define DRAFT_LEAST_GAIN 1.03
+// How many of the draft's first nodes are worth their rows, 0..n, where steps take ns[guesses].
+int32_t draft_length(const struct draft_odds *o, const struct draft *draft, const struct draft_step *step,
+                     const double *ns);
 
 #endif

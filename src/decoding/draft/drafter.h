@@ -36,8 +36,10 @@ static inline size_t certain_row(const struct certain_rows *r, int32_t i) {
 
 // What the guesses of a step may cost.
 struct draft_ask {
-    int32_t least, most;    // nodes that are made whether they pay or not; that there is room for
-    struct draft_step step; // of the main model
+    int32_t least, most;           // nodes that are made whether they pay or not; that there is room for
+    const struct draft_step *step; // of the main model; valid during the call
+    // That may be spent where nothing is expected to pay, to see whether that is still so: a small part of the time since this drafter's last draft.
+    double probe_ns;
 };
 
 struct drafter_ops {
@@ -52,8 +54,8 @@ struct drafter_ops {
 
     // ---- of drafters with a model; NULL without ----
     // Settles what it knows with the first n tokens of the text, and returns whether rows on its slot,
-    // and the guesses that they give, are expected to pay; it must if ask->least > 0. true: wants_rows
-    // and propose follow, else nothing of this step.
+    // and the guesses that they give, are expected to pay or cost at most ask->probe_ns; it must if
+    // ask->least > 0. true: wants_rows and propose follow, else nothing of this step.
     rn_status (*plan)(drafter *d, int32_t n, const struct draft_ask *ask, bool *pays, rn_error *err);
     // Are there more rows to evaluate before it can guess?
     bool (*wants_rows)(const drafter *d);
@@ -91,6 +93,7 @@ struct drafter_spec {
     const struct rowmath *rowmath;
     int32_t slot;                      // of the model that drafts, where the kind needs one
     const struct output_view *outputs; // finished answers that it may look in; NULL: none
+    float min_p;                       // guesses of a model end where the best one is less probable, 0..1
 };
 
 struct drafter_kind {

@@ -1,5 +1,6 @@
 // decoding/draft/drafters.c - the table of drafters.
 #include "decoding/draft/drafter.h"
+#include "decoding/draft/model_drafter.h"
 #include "decoding/draft/ngram_drafter.h"
 #include "decoding/draft/suffix_drafter.h"
 #include <string.h>
@@ -7,6 +8,7 @@
 const struct drafter_kind drafter_kinds[] = {
     {"ngram", false, ngram_drafter_create},
     {"suffix", false, suffix_drafter_create, .reads_outputs = true},
+    {"draft", true, model_drafter_create},
 };
 const size_t drafter_n_kinds = sizeof drafter_kinds / sizeof *drafter_kinds;
 

@@ -4,6 +4,8 @@
 #include <string.h>
 
 enum { NOBODY = -1 };
+// Of the time of steps without a draft, so much is spent on looking whether drafts pay again.
+static const double probe_share = 0.01;
 
 struct drafts {
     drafter **of; // [n_of] in order of preference
@@ -12,23 +14,29 @@ struct drafts {
     struct guess {
         int32_t at;
         struct draft draft;
+        double idle_ns; // of this stream's share of the steps since its last draft was evaluated
     } *guesses;
     const int32_t *text; // lent
     const struct strategy_env *env;
-    int32_t least, most;
+    int32_t least, most, n_vocab;
     int32_t n;        // tokens of the text that the next draft follows
     int32_t chosen;   // whose draft it is; NOBODY
     bool asks_model;  // the chosen one has rows of its own to evaluate before it guesses
     int32_t n_rounds; // steps of drafters' models since the last one of the main model
     struct draft proposed;
     size_t n_rows_beside, n_streams_beside; // of other streams, in the last step of the main model
+    struct draft_step step;                 // what the next one may take
 };
 
 rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, rn_error *err) {
     struct drafts *d = mem_calloc(1, sizeof *d);
     *out = NULL;
     if (!d) return fail(err, RN_E_NOMEM, "drafts: out of memory");
-    *d = (struct drafts){.text = spec->text, .least = spec->draft_least, .most = spec->draft_most, .chosen = NOBODY};
+    *d = (struct drafts){.text = spec->text,
+                         .n_vocab = spec->n_vocab,
+                         .least = spec->draft_least,
+                         .most = spec->draft_most,
+                         .chosen = NOBODY};
     d->of = mem_calloc((size_t)spec->n_drafters, sizeof(drafter *));
     d->guesses = mem_calloc((size_t)spec->n_drafters, sizeof *d->guesses);
     rn_status st = d->of && d->guesses ? RN_OK : fail(err, RN_E_NOMEM, "drafts: out of memory");
@@ -40,7 +48,8 @@ rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, r
                                        .n_vocab = spec->n_vocab,
                                        .rowmath = spec->rowmath,
                                        .slot = c->slot,
-                                       .outputs = spec->outputs};
+                                       .outputs = spec->outputs,
+                                       .min_p = spec->draft_min_p};
         if ((st = c->kind->create(&s, &d->of[i], err)) == RN_OK) d->n_of++;
     }
     if (st == RN_OK)
@@ -104,25 +113,33 @@ static void learn(struct drafts *d, int32_t k) {
     g->draft.n = 0;
 }
 
-static struct draft_ask ask_of(const struct drafts *d) {
-    return (struct draft_ask){.least = d->least,
-                              .most = d->most,
-                              .step = {.time = d->env->slots[0].time,
-                                       .n_rows = (int32_t)d->n_rows_beside + 1,
-                                       .n_streams = (int32_t)d->n_streams_beside + 1}};
+static void look_at_step(struct drafts *d) {
+    draft_step_init(&d->step, d->env->slots[0].time, (int32_t)d->n_rows_beside + 1, (int32_t)d->n_streams_beside + 1);
 }
 
 // Has the drafter guess; how many of its guesses pay.
-static int32_t guess(struct drafts *d, int32_t k, const struct draft_ask *ask) {
+static int32_t guess(struct drafts *d, int32_t k) {
     struct guess *const g = &d->guesses[k];
     g->at = d->n;
     d->of[k]->ops->draft(d->of[k], d->n, &g->draft);
-    const int32_t length = draft_length(&d->of[k]->odds, &g->draft, &ask->step);
-    return length < ask->most ? length : ask->most;
+    int32_t n_valid = 0; // a drafter's model may have more tokens
+    while (n_valid < g->draft.n && g->draft.tokens[n_valid] >= 0 && g->draft.tokens[n_valid] < d->n_vocab) n_valid++;
+    g->draft.n = n_valid;
+    const int32_t length = draft_length(&d->of[k]->odds, &g->draft, &d->step, d->step.ns);
+    return length < d->most ? length : d->most;
+}
+
+// Guesses that would pay if rows were cheap, where it costs little to see whether they are.
+static int32_t guesses_to_probe(const struct drafts *d, int32_t k, double probe_ns) {
+    int32_t length = draft_length(&d->of[k]->odds, &d->guesses[k].draft, &d->step, d->step.cheap_ns);
+    if (length > d->most) length = d->most;
+    while (length > 0 && d->step.ns[length] - d->step.ns[0] > probe_ns) length--;
+    return length;
 }
 
 static void take(struct drafts *d, int32_t k, int32_t length) {
     d->chosen = k;
+    d->guesses[k].idle_ns = 0;
     d->proposed = d->guesses[k].draft;
     draft_cut(&d->proposed, length > d->least ? length : d->least, DRAFT_MOST);
 }
@@ -135,22 +152,26 @@ rn_status drafts_choose(struct drafts *d, int32_t n, rn_error *err) {
     d->asks_model = false;
     d->n_rounds = 0;
     d->proposed.n = 0;
-    const struct draft_ask ask = ask_of(d);
     for (int32_t i = 0; i < d->n_of; i++) learn(d, i);
+    look_at_step(d);
     for (int32_t i = 0; i < d->n_of && st == RN_OK; i++) {
         drafter *const of = d->of[i];
+        struct guess *const g = &d->guesses[i];
+        const struct draft_ask ask = {d->least, d->most, &d->step, g->idle_ns * probe_share};
         bool pays = false;
+        g->idle_ns += d->step.ns[0] / d->step.n_streams;
         if (of->ops->plan && (st = of->ops->plan(of, n, &ask, &pays, err)) == RN_OK && pays) {
             d->chosen = i, d->asks_model = true;
             return RN_OK;
         }
         if (of->ops->plan) continue;
-        const int32_t length = guess(d, i, &ask);
+        int32_t length = guess(d, i);
+        if (length == 0) length = guesses_to_probe(d, i, ask.probe_ns);
         if (length > 0) {
             take(d, i, length);
             return RN_OK;
         }
-        if (able == NOBODY && d->guesses[i].draft.n > 0) able = i;
+        if (able == NOBODY && g->draft.n > 0) able = i;
     }
     if (st == RN_OK && able != NOBODY && d->least > 0) take(d, able, 0);
     return st;
@@ -191,8 +212,8 @@ void drafts_add_rows(struct drafts *d, struct row_list *rows) {
     const int32_t room = least_of(rows->cap - rows->n, rows->n_logits - 1, (size_t)rows->n_scratch);
     d->n_rows_beside = rows->n_rows_beside + rows->n - 1, d->n_streams_beside = rows->n_streams_beside;
     if (d->asks_model) {
-        const struct draft_ask ask = ask_of(d);
-        take(d, d->chosen, guess(d, d->chosen, &ask));
+        look_at_step(d);
+        take(d, d->chosen, guess(d, d->chosen));
         d->asks_model = false;
     }
     draft_cut(&d->proposed, room < d->most ? room : d->most, rows->n_tokens - 1);

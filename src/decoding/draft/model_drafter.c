@@ -1,0 +1,300 @@
+// decoding/draft/model_drafter.c - see model_drafter.h.
+#include "decoding/draft/model_drafter.h"
+#include "base/mem.h"
+#include <math.h>
+
+enum {
+    MOST_LEVELS = STRATEGY_HELPER_ROUNDS, // tokens of the chain
+    MOST_WIDE = 3,                        // guesses for one position
+    MOST_LIKE = 16,                       // candidates near the best one that are looked at; more: only the best one
+    MOST_BEHIND = 128,                    // tokens of the text that a sequence which lags behind begins again with
+    PROBE_LEVELS = 2,
+};
+// Guesses besides the best one have at least so much of its probability: e^-3.
+static const float least_like = 3.0F;
+// What the model expects at one position behind the text, most probable first.
+struct level {
+    int32_t tokens[MOST_WIDE];
+    uint8_t classes[MOST_WIDE];
+    int32_t n;
+};
+
+struct model_drafter {
+    drafter base;
+    const struct strategy_env *env;
+    const struct rowmath *rowmath;
+    const int32_t *text; // lent
+    int32_t n_prompt;
+    int32_t n_main_vocab, n_tokens; // of the main model's tokens; those that the drafter's rows may have
+    int32_t n_ctx, n_scratch;       // of the drafter's slot
+    float min_p;
+    int32_t seq; // on the drafter's slot: the text from `from` on
+    int32_t from;
+    int32_t n; // tokens of the text that the chain follows
+    // Of the step: guesses that are made in any case, and the times that it is weighed by.
+    int32_t least;
+    struct draft_step step, level_step; // of the main model, and of the drafter's
+    // The chain is the first token of each level; the rows of its first n_nodes tokens are scratch nodes 0.. of the sequence.
+    struct level levels[MOST_LEVELS];
+    int32_t n_levels, n_nodes, most_levels;
+    bool is_over;      // no further level
+    bool reads_row;    // the last row that was proposed has the next level
+    struct level read; // of the last row
+};
+
+// ---- probability and class ------------------------------------------------------------------------------------------
+
+static const float class_ends[DRAFT_CLASSES] = {0.05F, 0.1F,  0.2F, 0.3F,  0.4F,  0.5F,  0.6F,   0.7F,
+                                                0.8F,  0.85F, 0.9F, 0.95F, 0.98F, 0.99F, 0.995F, INFINITY};
+static int32_t class_of(float p) {
+    int32_t class = 0;
+    while (p >= class_ends[class]) class ++;
+    return class;
+}
+
+// At first the model is taken at its word.
+static void init_odds(drafter *d) {
+    static const float at_depth = 0.7F;
+    float shares[DRAFT_CLASSES];
+    for (int32_t i = 0; i < DRAFT_CLASSES; i++)
+        shares[i] = ((i ? class_ends[i - 1] : 0) + (i < DRAFT_CLASSES - 1 ? class_ends[i] : 1)) / 2;
+    draft_odds_init(&d->odds, shares, DRAFT_CLASSES);
+    draft_odds_init(&d->depths, &at_depth, 1);
+}
+
+// ---- its sequence ---------------------------------------------------------------------------------------------------
+
+static int32_t length(const struct model_drafter *d) { return d->env->ops->seq_len(d->env->user, d->seq); }
+static int32_t n_missing(const struct model_drafter *d) { return d->n - d->from - length(d); }
+
+// A token that the drafter's model lacks is fed as its first one: what follows is guessed a little worse.
+static int32_t fed(const struct model_drafter *d, int32_t at) { return d->text[at] < d->n_tokens ? d->text[at] : 0; }
+
+// The first n tokens of the text stay but the last one, whose row is to be evaluated; scratch nodes go.
+static void cut(drafter *base, int32_t n) {
+    struct model_drafter *d = (struct model_drafter *)base;
+    const int32_t most = n - 1 - d->from, len = length(d);
+    if (most < 0) d->from = n - 1;
+    d->env->ops->seq_truncate(d->env->user, d->seq, most < 0 ? 0 : most < len ? most : len);
+    d->n_levels = d->n_nodes = 0;
+}
+
+static void begin_again(struct model_drafter *d, int32_t n_behind) {
+    d->env->ops->seq_truncate(d->env->user, d->seq, 0);
+    d->n_levels = d->n_nodes = 0;
+    d->from = d->n - n_behind;
+}
+
+static rn_status begin(drafter *base, const struct strategy_env *env, rn_error *err) {
+    struct model_drafter *d = (struct model_drafter *)base;
+    const struct strategy_slot *const slot = &env->slots[base->slot];
+    int32_t *tokens = NULL;
+    d->env = env;
+    d->n_tokens = slot->n_vocab, d->n_ctx = slot->n_ctx, d->n_scratch = slot->n_scratch;
+    if (d->n_prompt > d->n_ctx - 1) d->from = d->n_prompt - (d->n_ctx + 1) / 2;
+    const int32_t n = d->n_prompt - d->from;
+    if (!(tokens = mem_alloc((size_t)n * sizeof *tokens)))
+        return fail(err, RN_E_NOMEM, "draft: out of memory for a prompt of %d tokens", n);
+    for (int32_t i = 0; i < n; i++) tokens[i] = fed(d, d->from + i);
+    const rn_status st = env->ops->seq_open(env->user, base->slot, tokens, n, &d->seq, err);
+    mem_free(tokens);
+    return st;
+}
+
+// ---- does it pay? ---------------------------------------------------------------------------------------------------
+
+// This stream's share of a step of the drafter's model, in which other streams may have rows, too.
+static double level_ns(const struct model_drafter *d) { return d->level_step.ns[0] / d->step.n_streams; }
+
+static double catching_up_ns(const struct model_drafter *d, int32_t missing) {
+    return (missing - 1) * step_time_prefill_row_ns(d->env->slots[d->base.slot].time);
+}
+
+static bool pays_by_depth(const struct model_drafter *d) {
+    const double plain = d->step.n_streams / d->step.ns[0], level = level_ns(d);
+    double reach = 1, tokens = d->step.n_streams, ns = catching_up_ns(d, n_missing(d));
+    for (int32_t i = 0; i < d->most_levels; i++) {
+        reach *= draft_odds_of(&d->base.depths, draft_class_of_depth(i));
+        tokens += reach, ns += level;
+        if (tokens / (ns + d->step.ns[i + 1]) > plain * DRAFT_LEAST_GAIN) return true;
+    }
+    return false;
+}
+
+// Looks again where that costs little: at the end of the text, if the sequence lags behind.
+static bool probes(struct model_drafter *d, double probe_ns) {
+    const int32_t missing = n_missing(d), behind = missing < MOST_BEHIND ? missing : MOST_BEHIND;
+    const double more_ns = d->step.ns[PROBE_LEVELS] - d->step.ns[0];
+    if (probe_ns < catching_up_ns(d, behind) + PROBE_LEVELS * level_ns(d) + more_ns) return false;
+    if (behind < missing) begin_again(d, behind);
+    d->most_levels = PROBE_LEVELS;
+    return true;
+}
+
+// Whether one more token of the chain is worth its two rows: it is if it gives more in the time that it takes than the step has so far
+// (docs/speculation.md).
+static bool goes_on(const struct model_drafter *d) {
+    double reach = 1, tokens = d->step.n_streams;
+    if (d->n_levels >= d->most_levels || d->n_nodes >= d->n_scratch) return false;
+    if (d->n_levels < d->least) return true;
+    for (int32_t i = 0; i < d->n_levels; i++) {
+        reach *= draft_odds_of(&d->base.odds, d->levels[i].classes[0]);
+        tokens += reach;
+    }
+    const double ns = d->n_levels * level_ns(d) + d->step.ns[d->n_levels],
+                 more_ns = level_ns(d) + d->step.ns[d->n_levels + 1] - d->step.ns[d->n_levels],
+                 more = reach * draft_odds_of(&d->base.depths, draft_class_of_depth(d->n_levels));
+    return more * ns > tokens * more_ns;
+}
+
+// ---- a step ---------------------------------------------------------------------------------------------------------
+
+// Keeps the rows of guesses that became the text.
+static rn_status settle(struct model_drafter *d, int32_t n, rn_error *err) {
+    int32_t path[MOST_LEVELS], n_kept = 0;
+    const int32_t at = d->from + length(d), n_nodes = d->n_nodes;
+    while (n_kept < n_nodes && at + n_kept < n - 1 && d->text[at + n_kept] == d->levels[n_kept].tokens[0])
+        path[n_kept] = n_kept, n_kept++;
+    d->n = n;
+    d->n_levels = d->n_nodes = 0;
+    d->is_over = false;
+    return n_nodes ? d->env->ops->seq_keep(d->env->user, d->seq, path, n_kept, err) : RN_OK;
+}
+
+static rn_status plan(drafter *base, int32_t n, const struct draft_ask *ask, bool *pays, rn_error *err) {
+    struct model_drafter *d = (struct model_drafter *)base;
+    const rn_status st = settle(d, n, err);
+    d->least = ask->least;
+    d->step = *ask->step;
+    draft_step_init(&d->level_step, d->env->slots[base->slot].time, d->step.n_streams, d->step.n_streams);
+    const int32_t tried = d->step.most, most = ask->most < MOST_LEVELS ? ask->most : MOST_LEVELS;
+    d->most_levels = most <= tried ? most : ask->least > tried ? ask->least : tried;
+    if (d->most_levels > most) d->most_levels = most;
+    if (n - d->from > d->n_ctx - 1) begin_again(d, (d->n_ctx + 1) / 2);
+    if (ask->least > 0)
+        *pays = true;
+    else
+        *pays = d->step.ns[0] > 0 && (pays_by_depth(d) || probes(d, ask->probe_ns));
+    return st;
+}
+
+static bool wants_rows(const drafter *base) {
+    const struct model_drafter *d = (const struct model_drafter *)base;
+    return !d->is_over;
+}
+
+static rn_status propose(drafter *base, struct row_list *rows, rn_error *err) {
+    struct model_drafter *d = (struct model_drafter *)base;
+    (void)err;
+    d->reads_row = true;
+    if (d->n_levels > 0) {
+        rows->rows[rows->n++] = (struct lm_row){.seq = d->seq,
+                                                .token = d->levels[d->n_levels - 1].tokens[0],
+                                                .parent = d->n_nodes ? d->n_nodes - 1 : LM_ROOT,
+                                                .want = LM_WANT_LOGITS | LM_OPTIONAL};
+        return RN_OK;
+    }
+    for (int32_t at = d->from + length(d); at < d->n && rows->n < rows->cap; at++)
+        rows->rows[rows->n++] = (struct lm_row){
+            .seq = d->seq, .token = fed(d, at), .parent = LM_APPEND, .want = at == d->n - 1 ? LM_WANT_LOGITS : 0};
+    d->reads_row = rows->rows[rows->n - 1].want != 0;
+    return RN_OK;
+}
+
+// The most probable tokens of a row, of those that both models have. None: the row is not finite.
+static void read_row(drafter *base, const struct row_results *r) {
+    struct model_drafter *d = (struct model_drafter *)base;
+    const int32_t n_common = d->n_tokens < d->n_main_vocab ? d->n_tokens : d->n_main_vocab;
+    int32_t like[MOST_LIKE];
+    d->read.n = 0;
+    if (!d->reads_row || results_dropped(r, r->n - 1)) return;
+    const float *const row = results_logits(r, r->n - 1);
+    const float max = d->rowmath->max(row, (size_t)n_common);
+    if (!isfinite(max)) return;
+    const float sum = d->rowmath->sum_exp(row, (size_t)n_common, max);
+    size_t n = d->rowmath->select_ge(row, (size_t)n_common, max - least_like, like, MOST_LIKE);
+    if (n > MOST_LIKE) n = d->rowmath->select_ge(row, (size_t)n_common, max, like, MOST_LIKE);
+    for (; n > 0 && n <= MOST_LIKE && d->read.n < MOST_WIDE;) {
+        size_t best = 0;
+        for (size_t i = 1; i < n; i++)
+            if (row[like[i]] > row[like[best]]) best = i;
+        d->read.tokens[d->read.n] = like[best];
+        d->read.classes[d->read.n++] = (uint8_t)class_of(exp_f32(row[like[best]] - max) / sum);
+        for (n--; best < n; best++) like[best] = like[best + 1];
+    }
+    if (d->read.n > 0 && 1 / sum < d->min_p) d->read.n = 0;
+}
+
+static rn_status absorb(drafter *base, const struct row_results *r, rn_error *err) {
+    struct model_drafter *d = (struct model_drafter *)base;
+    (void)err;
+    if (!d->reads_row) return RN_OK; // the rest of the text follows
+    d->n_nodes += d->n_levels > 0 && !results_dropped(r, r->n - 1);
+    if (d->read.n > 0) d->levels[d->n_levels++] = d->read;
+    d->is_over = d->read.n == 0 || !goes_on(d);
+    return RN_OK;
+}
+
+// What the text and the chain have is declared; the chain is made again.
+static void suspend(drafter *base) {
+    struct model_drafter *d = (struct model_drafter *)base;
+    if (d->n > 0) cut(base, d->n);
+    d->is_over = false;
+}
+
+// ---- the draft ------------------------------------------------------------------------------------------------------
+
+// The nodes of all levels, those that are reached most often first. A child is never reached more often than its parent, which was made before it.
+static void draft(drafter *base, int32_t n, struct draft *out) {
+    const struct model_drafter *d = (const struct model_drafter *)base;
+    struct {
+        int32_t level, token;
+        double reach;
+    } nodes[MOST_LEVELS * MOST_WIDE];
+    int32_t n_nodes = 0, place[MOST_LEVELS];
+    double chain = 1;
+    (void)n;
+    for (int32_t i = 0; i < d->n_levels; i++) {
+        const struct level *const l = &d->levels[i];
+        const double parent = chain;
+        for (int32_t k = 0; k < l->n; k++) {
+            const double reach = parent * draft_odds_of(&base->odds, l->classes[k]);
+            int32_t at = n_nodes++;
+            if (k == 0) chain = reach;
+            for (; at > 0 && nodes[at - 1].reach < reach; at--) nodes[at] = nodes[at - 1];
+            nodes[at].level = i, nodes[at].token = k, nodes[at].reach = reach;
+        }
+    }
+    out->n = 0;
+    for (int32_t i = 0; i < n_nodes; i++) {
+        const int32_t level = nodes[i].level, k = nodes[i].token;
+        if (k == 0) place[level] = out->n;
+        draft_add(out, d->levels[level].tokens[k], level ? place[level - 1] : DRAFT_ROOT,
+                  d->levels[level].classes[k]);
+    }
+}
+
+static void destroy(drafter *base) { mem_free(base); }
+
+static const struct drafter_ops ops = {.begin = begin,
+                                       .draft = draft,
+                                       .cut = cut,
+                                       .destroy = destroy,
+                                       .plan = plan,
+                                       .wants_rows = wants_rows,
+                                       .propose = propose,
+                                       .read = read_row,
+                                       .absorb = absorb,
+                                       .suspend = suspend};
+
+rn_status model_drafter_create(const struct drafter_spec *spec, drafter **out, rn_error *err) {
+    struct model_drafter *d = mem_calloc(1, sizeof *d);
+    *out = NULL;
+    if (!d) return fail(err, RN_E_NOMEM, "draft: out of memory");
+    d->base = (drafter){.ops = &ops, .slot = spec->slot, .n_seqs = 1};
+    d->rowmath = spec->rowmath, d->text = spec->text, d->n_prompt = spec->n_prompt;
+    d->n_main_vocab = spec->n_vocab, d->min_p = spec->min_p;
+    init_odds(&d->base);
+    *out = &d->base;
+    return RN_OK;
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""tests/serve/speculation_test.py - a model that drafts, through the server's interfaces: the same answers, and what is refused."""
+from api import chat_model, post, serving
+from serving import Folder, check, equal, main, test
+
+GENERATE = '/v1/runnel/generate'
+ASKED = {'prompt': 'Once upon a time', 'max_tokens': 40, 'ignore_eos': True, 'seed': 5}
+DRAFTS = {'speculate': 'draft', 'draft_min': 3}
+
+
+@test
+def requests_name_the_model_that_drafts():
+    with Folder() as folder:
+        model = chat_model(folder)
+        with serving(model, '--draft', model, '--streams', '4') as s:
+            equal(len(s.get('/v1/models').json['data']), 1)
+            for temperature in (0, 1):
+                for path in (GENERATE, '/v1/completions'):
+                    asked = {**ASKED, 'temperature': temperature}
+                    plain, drafted = (post(s, path, **asked, **more).json for more in ({}, DRAFTS))
+                    equal(drafted['choices'][0]['text'], plain['choices'][0]['text'], path)
+            chat = {'messages': [{'role': 'user', 'content': 'Hello'}], 'max_tokens': 20, 'temperature': 0}
+            plain, drafted = (post(s, '/v1/chat/completions', **chat, **more).json for more in ({}, DRAFTS))
+            equal(drafted['choices'][0]['message'], plain['choices'][0]['message'])
+        with serving(model) as s:
+            refused = post(s, GENERATE, **ASKED, **DRAFTS)
+            equal(refused.status, 400)
+            check('draft needs a model' in refused.body.decode(), refused.body.decode())
+
+
+if __name__ == '__main__':
+    main()
