@@ -31,6 +31,7 @@ enum schema_limits {         // docs/structured-output.md
     SCHEMA_MAX_CELLS = 64,      // sets of them that a name may match
     SCHEMA_MAX_LAYERS = 64,     // schemas that describe the members of one object
     SCHEMA_MAX_PART_LITS = 128, // schemas of one member or item
+    SCHEMA_MAX_SCOPES = 1024,   // ways through resources with dynamic anchors
 };
 
 // How numbers may be written, by conditions on them; what is written for several is all of these.
@@ -82,6 +83,7 @@ struct lit {
     bool negated;
     uint32_t number, most;
     lit_id sub;
+    uint32_t scope; // what $dynamicRef means within it
     const struct json_node *node;
 };
 
@@ -92,6 +94,7 @@ struct list { // in an arena; shared tails
     uint32_t number, most, from;
     // of a form's objects and of literals to be taken: the choice that they come from, 0: none
     uint32_t owner;
+    uint32_t scope; // of layers and of a form's `some`: that of the schema
 };
 
 enum layer_kind {
@@ -207,6 +210,12 @@ struct anchor { // a name of a schema within its resource; of $recursiveAnchor: 
     bool is_dynamic;
 };
 
+// The resources with dynamic anchors that were entered on the way to a schema (JSON Schema core, section 7.1: the dynamic scope), the
+// last one of them. Number 0 has none.
+struct scope {
+    uint32_t parent, resource;
+};
+
 struct context {
     struct rules *r;
     struct exprs *e;
@@ -228,9 +237,12 @@ struct context {
     uint32_t n_resources, max_resources;
     struct anchor *anchors;
     uint32_t n_anchors, max_anchors;
-    bool ref_is_alone;           // up to draft 7, `$ref` hides what stands beside it
-    bool whole_has_no_point;     // up to draft 4, 1.0 is no integer
-    uint64_t n_steps, max_steps; // of the search for forms
+    bool has_dynamic; // several resources have a dynamic anchor of one name: scopes are told apart
+    struct scope *scopes;
+    uint32_t n_scopes, max_scopes, scope; // scope: of the literal that is looked at
+    bool ref_is_alone;                    // up to draft 7, `$ref` hides what stands beside it
+    bool whole_has_no_point;              // up to draft 4, 1.0 is no integer
+    uint64_t n_steps, max_steps;          // of the search for forms
     uint32_t n_within, n_choices;
     struct spelling spellings[MAX_SPELLINGS];
     const struct spelling *now;             // of what is being written
@@ -261,8 +273,11 @@ static inline bool schema_ok(struct context *c) {
 lit_id schema_lit(struct context *c, struct lit x);
 // a literal and its opposite stand beside each other
 static inline lit_id schema_not(lit_id x) { return x ^ 1; }
+// The scope within a schema that is reached from the scope of now.
+uint32_t schema_enter(struct context *c, const struct json_node *n);
 static inline lit_id schema_of(struct context *c, const struct json_node *n) {
-    return schema_lit(c, (struct lit){.kind = LIT_SCHEMA, .node = n});
+    return schema_lit(c,
+                      (struct lit){.kind = LIT_SCHEMA, .node = n, .scope = c->has_dynamic ? schema_enter(c, n) : 0});
 }
 const struct meaning *schema_meaning(struct context *c, lit_id x); // NULL after stopping
 // The texts within quotes, and of numbers; not only those that JSON writes (any_text,

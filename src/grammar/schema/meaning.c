@@ -239,7 +239,8 @@ static void mean(struct making *m) {
         break;
     case LIT_SOME:
         f->types = TYPE_OBJECT;
-        f->some = schema_prepend(m->c, NULL, (struct list){.node = x->node, .number = x->group, .lit = x->sub});
+        f->some = schema_prepend(
+            m->c, NULL, (struct list){.node = x->node, .number = x->group, .lit = x->sub, .scope = x->scope});
         break;
     case LIT_ITEM:
         f->types = TYPE_ARRAY, f->min_items = x->number + 1;
@@ -257,7 +258,7 @@ static void mean(struct making *m) {
         f->counts = schema_prepend(m->c, NULL, (struct list){.lit = x->sub, .number = x->number, .most = x->most});
         break;
     case LIT_REST: {
-        const struct list layer = {.node = x->node, .number = LAYER_REST, .from = x->number};
+        const struct list layer = {.node = x->node, .number = LAYER_REST, .from = x->number, .scope = x->scope};
         if (x->group == TYPE_ARRAY)
             f->arrays = schema_prepend(m->c, NULL, layer);
         else
@@ -296,7 +297,10 @@ const struct meaning *schema_meaning(struct context *c, lit_id id) {
                            .number = EXPR_ANY,
                            .max_items = UINT64_MAX,
                            .max_members = UINT64_MAX};
+    const uint32_t outer = c->scope;
+    c->scope = x.scope;
     mean(&(struct making){.c = c, .id = id, .x = &x, .f = &k->own, .w = &k->rest});
+    c->scope = outer;
     struct form *const f = &k->own;
     if (f->string == EXPR_NEVER) f->types &= ~(unsigned)TYPE_STRING;
     if (f->number == EXPR_NEVER) f->types &= ~(unsigned)TYPE_NUMBER;

@@ -50,7 +50,7 @@ void mean_members(struct making *m) {
     }
     if (other && !want_schema(c, other)) return;
     if (!m->x->negated) {
-        m->f->objects = schema_prepend(c, NULL, (struct list){.node = m->x->node});
+        m->f->objects = schema_prepend(c, NULL, (struct list){.node = m->x->node, .scope = c->scope});
         return;
     }
     struct ways ways = new_ways(c, n);
@@ -153,7 +153,8 @@ void mean_items(struct making *m) {
     }
     if (other && !want_schema(c, other)) return;
     if (!m->x->negated) {
-        if (first || other) m->f->arrays = schema_prepend(c, NULL, (struct list){.node = m->x->node});
+        if (first || other)
+            m->f->arrays = schema_prepend(c, NULL, (struct list){.node = m->x->node, .scope = c->scope});
         return;
     }
     struct ways ways = new_ways(c, (first ? first->n_items : 0) + 1);
@@ -260,7 +261,7 @@ void mean_unevaluated(struct making *m) {
         } else if (k->kind != JSON_TRUE) {
             mean_unevaluated_of(m, k, type);
         } else { // true evaluates all, for the schemas around this one
-            struct list all = {.node = k, .number = LAYER_REST, .from = UINT32_MAX};
+            struct list all = {.node = k, .number = LAYER_REST, .from = UINT32_MAX, .scope = m->c->scope};
             if (type == TYPE_ARRAY)
                 m->f->arrays = schema_prepend(m->c, m->f->arrays, all);
             else

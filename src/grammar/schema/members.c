@@ -97,12 +97,14 @@ static bool is_evaluated(struct context *c, const struct list *rest, const struc
 
 bool schema_member_lits(struct context *c, const struct form *f, const struct json_node *name, lit_id *lits,
                         uint32_t *n) {
+    const uint32_t outer = c->scope;
     *n = 0;
     for (const struct list *l = f->objects; l && schema_ok(c); l = l->next) {
         const struct json_node *more = NULL;
+        c->scope = l->scope;
         if (l->number == LAYER_CONST) {
             const struct json_node *const own = schema_find(l->node, name);
-            if (!own) return false;
+            if (!own) return c->scope = outer, false;
             add_lit(c, lits, n, schema_lit(c, (struct lit){.kind = LIT_CONST, .node = own}));
         } else if (l->number == LAYER_REST) {
             if (!is_evaluated(c, l, name, NULL, 0, 0)) more = l->node;
@@ -111,6 +113,7 @@ bool schema_member_lits(struct context *c, const struct form *f, const struct js
         }
         if (more) add_lit(c, lits, n, schema_of(c, more));
     }
+    c->scope = outer;
     for (const struct list *m = f->members; m && schema_ok(c); m = m->next)
         if (schema_same_name(m->node, name)) add_lit(c, lits, n, m->lit);
     return schema_ok(c);
@@ -118,12 +121,15 @@ bool schema_member_lits(struct context *c, const struct form *f, const struct js
 
 bool schema_cell_lits(struct context *c, const struct form *f, const struct json_node *const *patterns,
                       uint32_t n_patterns, uint32_t cell, lit_id *lits, uint32_t *n) {
+    const uint32_t outer = c->scope;
+    bool may_be = true;
     *n = 0;
-    for (const struct list *l = f->objects; l && schema_ok(c); l = l->next) {
+    for (const struct list *l = f->objects; l && may_be && schema_ok(c); l = l->next) {
         const struct json_node *more = NULL;
         bool is_named = false;
-        if (l->number == LAYER_CONST) return false;
-        if (l->number == LAYER_CHOICE) continue;
+        c->scope = l->scope;
+        if (l->number == LAYER_CONST) may_be = false;
+        if (l->number == LAYER_CHOICE || l->number == LAYER_CONST) continue;
         if (l->number == LAYER_REST) {
             if (!is_evaluated(c, l, NULL, patterns, n_patterns, cell)) more = l->node;
         } else {
@@ -134,10 +140,13 @@ bool schema_cell_lits(struct context *c, const struct form *f, const struct json
             }
             if (!is_named) more = json_member(l->node, "additionalProperties");
         }
-        if (more && more->kind == JSON_FALSE) return false;
-        if (more) add_lit(c, lits, n, schema_of(c, more));
+        if (more && more->kind == JSON_FALSE)
+            may_be = false;
+        else if (more)
+            add_lit(c, lits, n, schema_of(c, more));
     }
-    return schema_ok(c);
+    c->scope = outer;
+    return may_be && schema_ok(c);
 }
 
 expr_id schema_names(struct context *c, enum names_of which, const struct json_node *node) {
@@ -160,9 +169,11 @@ expr_id schema_names(struct context *c, enum names_of which, const struct json_n
 // ---- items ----
 
 uint32_t schema_item_lits(struct context *c, const struct form *f, uint32_t index, lit_id *lits) {
+    const uint32_t outer = c->scope;
     uint32_t n = 0;
     for (const struct list *l = f->arrays; l && schema_ok(c); l = l->next) {
         const struct json_node *s = NULL;
+        c->scope = l->scope;
         if (l->number == LAYER_REST) {
             const struct list *of = l->from == UINT32_MAX ? NULL : c->rests[l->from].layers;
             bool is_described = false;
@@ -182,6 +193,7 @@ uint32_t schema_item_lits(struct context *c, const struct form *f, uint32_t inde
         }
         if (s) add_lit(c, lits, &n, schema_of(c, s));
     }
+    c->scope = outer;
     for (const struct list *l = f->items; l && schema_ok(c); l = l->next)
         if (l->number == index) add_lit(c, lits, &n, l->lit);
     for (const struct list *l = f->all_items; l && schema_ok(c); l = l->next) add_lit(c, lits, &n, l->lit);

@@ -139,24 +139,64 @@ static bool find_within(struct context *c, const struct json_node *s) {
     return true;
 }
 
-bool schema_find_resources(struct context *c) { return add_resource(c, c->root, "", 0) && find_within(c, c->root); }
-
-static const struct anchor *find_anchor(const struct context *c, uint32_t resource, const char *name, size_t n) {
+static const struct anchor *find_anchor(const struct context *c, uint32_t resource, const char *name, size_t n,
+                                        bool is_dynamic) {
     for (uint32_t i = 0; i < c->n_anchors; i++) {
         const struct anchor *const a = &c->anchors[i];
-        if (a->resource == resource && a->n_name == n && memcmp(a->name, name, n) == 0) return a;
+        if (a->resource == resource && (a->is_dynamic || !is_dynamic) && a->n_name == n &&
+            memcmp(a->name, name, n) == 0)
+            return a;
     }
     return NULL;
 }
 
-// How many resources have a dynamic anchor of this name?
-static uint32_t count_dynamic(const struct context *c, const char *name, size_t n) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < c->n_anchors; i++) {
-        const struct anchor *const a = &c->anchors[i];
-        count += a->is_dynamic && a->n_name == n && memcmp(a->name, name, n) == 0;
+// ---- dynamic scopes ----
+
+// Do several resources have a dynamic anchor of the same name?
+static bool have_same_dynamic(const struct context *c) {
+    for (uint32_t i = 0; i < c->n_anchors; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            const struct anchor *const a = &c->anchors[i], *const b = &c->anchors[k];
+            if (a->is_dynamic && b->is_dynamic && a->resource != b->resource && a->n_name == b->n_name &&
+                memcmp(a->name, b->name, a->n_name) == 0)
+                return true;
+        }
+    return false;
+}
+
+bool schema_find_resources(struct context *c) {
+    if (!add_resource(c, c->root, "", 0) || !find_within(c, c->root)) return false;
+    c->has_dynamic = have_same_dynamic(c);
+    return true;
+}
+
+uint32_t schema_enter(struct context *c, const struct json_node *n) {
+    const uint32_t resource = (uint32_t)(resource_of(c, n) - c->resources);
+    bool has_any = false;
+    for (uint32_t i = 0; i < c->n_anchors && !has_any; i++)
+        has_any = c->anchors[i].is_dynamic && c->anchors[i].resource == resource;
+    if (!has_any) return c->scope;
+    for (uint32_t s = c->scope; s; s = c->scopes[s - 1].parent)
+        if (c->scopes[s - 1].resource == resource) return c->scope;
+    for (uint32_t s = 1; s <= c->n_scopes; s++)
+        if (c->scopes[s - 1].parent == c->scope && c->scopes[s - 1].resource == resource) return s;
+    if (c->n_scopes == SCHEMA_MAX_SCOPES)
+        return schema_stop(c, RN_E_LIMIT, n, "more than %d ways through schemas with dynamic anchors",
+                           SCHEMA_MAX_SCOPES),
+               0;
+    if (!schema_grow(c, &c->scopes, c->n_scopes, &c->max_scopes, sizeof *c->scopes)) return 0;
+    c->scopes[c->n_scopes++] = (struct scope){c->scope, resource};
+    return c->n_scopes;
+}
+
+// That of the outermost resource of the scope which has it.
+static const struct anchor *outermost(const struct context *c, const struct anchor *anchor) {
+    const struct anchor *found = anchor;
+    for (uint32_t s = c->scope; s; s = c->scopes[s - 1].parent) {
+        const struct anchor *const a = find_anchor(c, c->scopes[s - 1].resource, anchor->name, anchor->n_name, true);
+        if (a) found = a;
     }
-    return count;
+    return found;
 }
 
 // ---- references ----
@@ -213,11 +253,10 @@ const struct json_node *schema_resolve(struct context *c, const struct json_node
                    NULL;
     }
     const uint32_t resource = (uint32_t)(r - c->resources);
-    const struct anchor *const anchor = part[0] == '/' ? NULL : find_anchor(c, resource, part, n_part);
-    // Which of several dynamic anchors is meant depends on the way to the reference.
-    if (is_dynamic && anchor && anchor->is_dynamic && count_dynamic(c, part, n_part) > 1)
-        return schema_stop(c, RN_E_UNSUPPORTED, ref, "several schemas have this dynamic anchor"), NULL;
-    const struct json_node *const to = n_part == 0      ? r->node
+    const struct anchor *const anchor = part[0] == '/' ? NULL : find_anchor(c, resource, part, n_part, false);
+    const bool follows_scope = is_dynamic && anchor && anchor->is_dynamic;
+    const struct json_node *const to = follows_scope    ? outermost(c, anchor)->node
+                                       : n_part == 0    ? r->node
                                        : part[0] == '/' ? follow_pointer(c, r->node, part, n_part)
                                        : anchor         ? anchor->node
                                                         : NULL;

@@ -51,13 +51,13 @@ const struct list *schema_prepend(struct context *c, const struct list *next, st
 
 static uint64_t hash_lit(const struct lit *x) {
     return hash_u64(
-        (uint64_t)(uintptr_t)x->node,
+        (uint64_t)(uintptr_t)x->node + x->scope,
         hash_u64((uint64_t)x->kind << 40 | (uint64_t)x->group << 32 | x->number, (uint64_t)x->sub << 32 | x->most));
 }
 
 static bool same_lit(const struct lit *a, const struct lit *b) {
     return a->kind == b->kind && a->group == b->group && a->number == b->number && a->most == b->most &&
-           a->sub == b->sub && a->node == b->node;
+           a->sub == b->sub && a->node == b->node && a->scope == b->scope;
 }
 
 static uint32_t *find(uint32_t *table, uint32_t size, uint64_t hash) { return &table[(uint32_t)hash & (size - 1)]; }
@@ -66,6 +66,7 @@ static uint32_t *find(uint32_t *table, uint32_t size, uint64_t hash) { return &t
 lit_id schema_lit(struct context *c, struct lit x) {
     const bool negated = x.negated;
     x.negated = false;
+    if (x.kind != LIT_SCHEMA) x.scope = c->scope;
     if (c->n_lits * 2 >= c->lit_table_size) {
         const uint32_t size = c->lit_table_size ? c->lit_table_size * 2 : 256;
         uint32_t *const table = mem_calloc(size, sizeof *table);
@@ -297,7 +298,7 @@ static rn_status compile(struct rules *r, const struct json_node *root, const st
     for (int i = 0; i < N_CODINGS; i++) mem_free((void *)c.meanings[i]);
     mem_free(c.taken), mem_free(c.rests);
     mem_free(c.lits), mem_free(c.lit_table), mem_free(c.sets), mem_free(c.set_table), mem_free(c.resources),
-        mem_free(c.anchors);
+        mem_free(c.anchors), mem_free(c.scopes);
     return c.st;
 }
 

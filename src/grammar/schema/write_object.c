@@ -113,9 +113,12 @@ static bool find_flags(struct object *o) {
         else
             declare(o, more[i]);
     }
-    for (const struct list *l = o->f->some; l; l = l->next)
+    for (const struct list *l = o->f->some; l; l = l->next) {
+        c->scope = l->scope;
         o->flags[o->n_flags++] =
             (struct flag){.names = schema_names(c, (enum names_of)l->number, l->node), .lit = l->lit};
+    }
+    c->scope = 0;
     return schema_ok(c);
 }
 
