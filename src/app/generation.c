@@ -164,6 +164,19 @@ bool generation_drafts_with(const generation *g, const char *name) {
     return names_drafter(g->speculate, name, strlen(name));
 }
 
+bool generation_take_drafters(generation *g, const char *names, char *why) {
+    for (const char *at = names, *end; at; at = *end ? end + 1 : NULL) {
+        char name[GENERATION_DRAFTERS];
+        bool is_head;
+        if (!draft_heads_take(&g->heads, at, &is_head, why)) return false;
+        const size_t n = strcspn(at, is_head ? "=," : ",");
+        end = at[n] == '=' ? at + strlen(at) : at + n;
+        snprintf(name, sizeof name, "%.*s", (int)n, at);
+        if (!add_drafter(g, name, why)) return false;
+    }
+    return true;
+}
+
 bool generation_speculates(const generation *g) { return g->speculate[0] && strcmp(g->speculate, "none") != 0; }
 
 bool generation_apply(const generation *g, rn_request *req, rn_sampling *sampling, rn_error *err) {

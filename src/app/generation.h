@@ -6,6 +6,7 @@
 #define RN_APP_GENERATION_H
 
 #include "app/grammar_form.h"
+#include "app/head_files.h"
 #include "app/json_read.h"
 #include "app/options.h"
 #include "app/watermark_form.h"
@@ -27,8 +28,8 @@ enum { GENERATION_FIELDS = 40, GENERATION_OTHER_ROWS = 16 }; // room for the row
 
 enum { GENERATION_DRAFTERS = 64 };
 // Names of drafters as the option and JSON have them: those of rn_drafter_name(), and none.
-#define DRAFTER_WORDS  "none|ngram|suffix|draft"
-#define DRAFTER_SCHEMA "'none','ngram','suffix','draft'"
+#define DRAFTER_WORDS  "none|ngram|suffix|draft|medusa=FILE"
+#define DRAFTER_SCHEMA "'none','ngram','suffix','draft','medusa'"
 
 typedef struct generation {
     int32_t n;                        // -1: the rest of the context
@@ -47,6 +48,7 @@ typedef struct generation {
     bool banned_match_case, token_healing, no_forced_tokens;
     double guidance_scale;               // NaN: not given
     char speculate[GENERATION_DRAFTERS]; // names separated by ','; empty: not given
+    draft_heads heads;                   // of the drafters among them that stand on heads
     int32_t draft_max, draft_min;        // -1: not given
     double draft_min_p;                  // 0: not given
     rn_part negative[2];                 // the negative prompt, without and with parse_special; n_text 0: none
@@ -74,6 +76,8 @@ void generation_preset_values(const char *preset, char *out, size_t n_out);
 void generation_say_preset(const generation *g);
 // Adds names to `samplers`, separated by ';'. False: there are none, or they are longer than it has room for, and why says so.
 bool generation_add_samplers(generation *g, const char *names, char *why);
+// The same of the command line, where drafters with heads have a file: "medusa=FILE", which ends the list.
+bool generation_take_drafters(generation *g, const char *names, char *why);
 // Adds a drafter's name, or several separated by ',', to `speculate`; "none" stands alone. False: unknown or named twice, and why says so.
 bool generation_add_drafters(generation *g, const char *names, char *why);
 // Begins a biased sequence, or adds a token to the last one. False: there is no room, and why says so.

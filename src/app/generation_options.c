@@ -123,7 +123,7 @@ static bool take_samplers(void *target, const char *value, char *why) {
 }
 
 static bool take_drafters(void *target, const char *value, char *why) {
-    return generation_add_drafters(target, value, why);
+    return generation_take_drafters(target, value, why);
 }
 
 static bool take_breaker(void *target, const char *value, char *why) {
@@ -205,9 +205,9 @@ const option generation_stop_rows[4] = {
 const option generation_draft_rows[4] = {
     {0, "speculate", DRAFTER_WORDS, OPTION_EACH, .each = take_drafters,
      .help =
-         "guess what follows, from what followed the same words before (ngram), also in earlier answers (suffix), or "
-         "with the model of --draft (draft): the same text in fewer steps; repeatable, in order of preference "
-         "(default none)"},
+         "guess what follows, from what followed the same words before (ngram), also in earlier answers (suffix), "
+         "with the model of --draft (draft), or with draft heads for the model (medusa=FILE): the same text in fewer "
+         "steps; repeatable, in order of preference (default none)"},
     {0, "draft-max", "N", OPTION_INT, offsetof(generation, draft_max), 1, 63,
      .help = "with --speculate: guesses of a step, at most (default 16); as many as pay are made"},
     {0, "draft-min", "N", OPTION_INT, offsetof(generation, draft_min), 0, 63,

@@ -118,11 +118,11 @@ int machine_open_file(machine *m, const char *name, char **path, rn_model **mode
     return st == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
 }
 
-int machine_add_adapters(machine *m, rn_model *model) {
+int machine_add_parts(machine *m, rn_model *model) {
     rn_error err = {0};
     for (size_t i = 0; i < m->n_adapters; i++)
         if (rn_model_add_adapter(model, m->adapters[i].path, NULL, &err) != RN_OK) return machine_failed(&err);
-    return EXIT_CODE_OK;
+    return draft_heads_add(m->heads, model, &err) == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
 }
 
 int machine_set_adapters(machine *m, rn_engine *engine) {
@@ -135,7 +135,7 @@ int machine_set_adapters(machine *m, rn_engine *engine) {
 
 int machine_open_model(machine *m) {
     const int code = machine_open_file(m, m->model_name, &m->path, &m->model);
-    return code == EXIT_CODE_OK ? machine_add_adapters(m, m->model) : code;
+    return code == EXIT_CODE_OK ? machine_add_parts(m, m->model) : code;
 }
 int machine_open_reference(machine *m, const char *name) {
     return machine_open_file(m, name, &m->reference_path, &m->reference);

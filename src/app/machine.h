@@ -5,6 +5,7 @@
 #ifndef RN_APP_MACHINE_H
 #define RN_APP_MACHINE_H
 
+#include "app/head_files.h"
 #include "app/options.h"
 #include "app/progress.h"
 #include <runnel/runnel.h>
@@ -29,6 +30,7 @@ typedef struct machine {
     int32_t outputs_mib;                            // finished answers that drafts look in; set by the command
     machine_adapter adapters[MACHINE_MAX_ADAPTERS]; // of model 0
     size_t n_adapters;
+    const draft_heads *heads; // of model 0, set by the command; NULL: none
     progress bar;
     char *path, *reference_path, *draft_path;
     rn_model *model;     // the engine's model 0
@@ -66,8 +68,8 @@ void machine_close(machine *m);
 // For a command with more than two models: opens one file, and fills the engine options. `path` is the caller's.
 int machine_open_file(machine *m, const char *name, char **path, rn_model **model);
 void machine_engine_options(machine *m, rn_engine_options *opt);
-// Adds the adapters of --lora to a model, before its engine is opened; then sets their scales for requests that name none.
-int machine_add_adapters(machine *m, rn_model *model);
+// Adds the adapters of --lora and the draft heads to a model, before its engine is opened; then sets their scales for requests that name none.
+int machine_add_parts(machine *m, rn_model *model);
 int machine_set_adapters(machine *m, rn_engine *engine);
 
 // Prints err's text and returns the exit code for its status: 2 for arguments, 130 after Ctrl+C, else 1.

@@ -231,6 +231,7 @@ static int run_batch(batch *b, const options *parsed) {
     interrupt_catch();
     b->on.n_streams = b->n_parallel;
     b->on.n_seqs = generation_is_guided(&b->plan.defaults);
+    b->on.heads = &b->plan.defaults.heads;
     if ((code = chat_options_open(&b->plan.chat)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_model(&b->on)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_engine(&b->on)) != EXIT_CODE_OK) return code;

@@ -107,6 +107,7 @@ static int fill(infill_run *r, const options *parsed) {
     int code = hole_read(&r->hole, parsed);
     if (code != EXIT_CODE_OK) return code;
     r->on.n_seqs = generation_is_guided(&r->g);
+    r->on.heads = &r->g.heads;
     interrupt_catch();
     if ((code = machine_open_model(&r->on)) != EXIT_CODE_OK) return code;
     if (r->shows_prompt) return show_prompt(r);

@@ -89,6 +89,7 @@ static int run_prompt(run *r, const options *parsed) {
     if (code != EXIT_CODE_OK) return code;
     if ((code = chat_options_open(&r->chat)) != EXIT_CODE_OK) return code;
     r->on.n_seqs = generation_is_guided(&r->g);
+    r->on.heads = &r->g.heads;
     interrupt_catch();
     if ((code = machine_open_model(&r->on)) != EXIT_CODE_OK) return code;
     if ((code = check_model(r)) != EXIT_CODE_OK) return code;

@@ -69,6 +69,21 @@ static rn_status choose_slot(const rn_engine *e, struct model_slot *own, const s
     return st;
 }
 
+// The slots of the parts of a kind, which are side by side; false: the model has none.
+static bool find_parts(const struct model_slot *own, struct drafter_choice *c) {
+    c->slot = c->n_slots = 0;
+    for (int32_t i = 1; i < STRATEGY_MAX_SLOTS; i++) {
+        if (!(c->kind->parts >> own->slots[i].part & 1)) continue;
+        if (c->n_slots++ == 0) c->slot = i;
+    }
+    return c->n_slots > 0;
+}
+
+static rn_status no_heads(const struct model_slot *own, const struct drafter_kind *kind, rn_error *err) {
+    return fail(err, RN_E_UNSUPPORTED, "speculate: %s: no such draft heads were added to %s", kind->name,
+                package_path(own->m->pkg));
+}
+
 rn_status request_read_drafters(rn_engine *e, struct model_slot *own, const char *list, struct drafter_choice *out,
                                 int32_t *n, rn_error *err) {
     rn_status st = RN_OK;
@@ -84,8 +99,9 @@ rn_status request_read_drafters(rn_engine *e, struct model_slot *own, const char
         if (*n == ENGINE_MAX_DRAFTERS)
             return fail(err, RN_E_ARG, "speculate: more than %d drafters", ENGINE_MAX_DRAFTERS);
         struct drafter_choice *const choice = &out[(*n)++];
-        *choice = (struct drafter_choice){kind, 0};
+        *choice = (struct drafter_choice){.kind = kind};
         if (kind->needs_model) st = choose_slot(e, own, kind, number, &choice->slot, err);
+        if (kind->parts && !find_parts(own, choice)) st = no_heads(own, kind, err);
     }
     return st;
 }

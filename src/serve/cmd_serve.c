@@ -57,6 +57,15 @@ static bool take_watermark(void *target, const char *value, char *why) {
     return watermark_form_read(&((server *)target)->watermark, value, why);
 }
 
+static bool take_draft_heads(void *target, const char *value, char *why) {
+    server *const s = target;
+    bool is_kind;
+    s->machine.heads = &s->heads;
+    if (!draft_heads_take(&s->heads, value, &is_kind, why)) return false;
+    if (!is_kind) snprintf(why, NUMBER_WHY, "'%.60s' is no kind of draft heads: medusa=FILE", value);
+    return is_kind;
+}
+
 static const option engine_rows[] = {
     {0, "streams", "N", OPTION_INT, offsetof(server, n_streams), 1, 4096,
      .help = "streams that run at once; memory for their keys and values is reserved at start (default 16)"},
@@ -95,6 +104,10 @@ static const option engine_rows[] = {
      .help =
          "share cached prompts among all API keys. This gives away, by response times, whether another key has sent "
          "a prompt with the same beginning, 64 tokens at a time (default: each key has its own)"},
+};
+static const option draft_rows[] = {
+    {0, "draft-heads", "medusa=FILE", OPTION_EACH, .each = take_draft_heads,
+     .help = "draft heads for the first model, which requests name in `speculate`: Medusa heads (medusa=FILE)"},
 };
 static const option keeping_rows[] = {
     {0, "resume-grace-seconds", "N", OPTION_INT, offsetof(server, resume_grace_seconds), 0, 86400,
@@ -250,6 +263,7 @@ int cmd_serve(int n_args, char **args) {
         {"Model", model_rows, sizeof model_rows / sizeof *model_rows, s},
         MACHINE_SIZE_GROUP(&s->machine),
         {NULL, engine_rows, sizeof engine_rows / sizeof *engine_rows, s},
+        {NULL, draft_rows, sizeof draft_rows / sizeof *draft_rows, s},
         MACHINE_ENGINE_GROUP(&s->machine),
         MACHINE_DRAFT_GROUP(&s->machine),
         CHAT_TEMPLATE_GROUP(&s->chat),

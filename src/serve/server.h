@@ -37,6 +37,7 @@ struct api;      // serve/api/api.h: state that the API's routes keep between re
 
 typedef struct server {
     machine machine;               // engine options
+    draft_heads heads;             // of the first model
     chat_options chat;             // template and output format
     int32_t key_tokens_per_minute; // 0: no limit
     watermark_form watermark;      // of all answers that are drawn; not given: none but a request's own

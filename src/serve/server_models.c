@@ -58,7 +58,7 @@ int server_open_models(server *s) {
     for (size_t i = 0; i < s->n_models; i++) {
         server_model *const m = &s->models[i];
         const int code = machine_open_file(&s->machine, m->model_name, &m->path, &m->model);
-        if (code || (i == 0 && machine_add_adapters(&s->machine, m->model))) return code ? code : EXIT_CODE_FAILED;
+        if (code || (i == 0 && machine_add_parts(&s->machine, m->model))) return code ? code : EXIT_CODE_FAILED;
         api_hide_folder_of(m->path);
         if (!m->name) m->name = name_of(m->path);
         if (server_find_model(s, m->name) != (int32_t)i) {

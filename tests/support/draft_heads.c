@@ -1,8 +1,20 @@
 // tests/support/draft_heads.c - see draft_heads.h.
 #include "tests/support/draft_heads.h"
+#include "base/philox.h"
 #include "tests/support/folder_builder.h"
 #include <stdio.h>
 #include <stdlib.h>
+
+// Logits of tokens 0..MADE_LIKELY-1 are random, all others are 0.
+static void put_head(struct st_builder *b, const char *name, uint64_t seed, uint64_t n_vocab, uint64_t n_embd) {
+    float *const w = calloc(n_vocab * n_embd, sizeof *w);
+    char shape[48];
+    snprintf(shape, sizeof shape, "%d,%d", (int)n_vocab, (int)n_embd);
+    for (uint64_t i = 0; i < MADE_LIKELY * n_embd; i++)
+        w[i] = (float)philox_uniform(seed, 0, (uint32_t)i, PHILOX_TEST) - 0.5F;
+    st_bytes(b, name, "F32", shape, w, n_vocab * n_embd * sizeof *w);
+    free(w);
+}
 
 uint8_t *made_medusa(const package *model, int n_heads, uint64_t seed, size_t *n_bytes) {
     const struct hparams *const h = package_hparams(model);
@@ -17,7 +29,7 @@ uint8_t *made_medusa(const package *model, int n_heads, uint64_t seed, size_t *n
         snprintf(name[2], sizeof name[2], "%d.1.weight", i);
         st_random(&b, name[0], first, n_embd, n_embd);
         st_random(&b, name[1], first + 1, n_embd, 0);
-        st_random(&b, name[2], first + 2, (uint64_t)h->n_vocab, n_embd);
+        put_head(&b, name[2], first + 2, (uint64_t)h->n_vocab, n_embd);
     }
     return st_finish(&b, n_bytes);
 }

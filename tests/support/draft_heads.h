@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { MADE_LIKELY = 12 }; // Medusa heads hold the first so many tokens likely, or unlikely, and others neither
+
 // Each writes the bytes of a safetensors file; free() them. Weights are the same for the same seed.
 uint8_t *made_medusa(const package *model, int n_heads, uint64_t seed, size_t *n_bytes);
 // head_dim wide heads over half as many; own: with embeddings of its own.

@@ -208,6 +208,7 @@ static int run_chat(chat *c) {
     rn_error err = {0};
     interrupt_catch();
     c->on.n_seqs = generation_is_guided(&c->g);
+    c->on.heads = &c->g.heads;
     int code = machine_open_model(&c->on);
     if (code == EXIT_CODE_OK) code = chat_options_open(&c->options);
     if (code == EXIT_CODE_OK) code = open_template(c);

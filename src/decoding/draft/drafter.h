@@ -75,6 +75,7 @@ struct drafter_ops {
 struct drafter {
     const struct drafter_ops *ops;
     // Of its model, by the numbers of struct strategy_env; 0: it has none.
+    // Of a drafter with several it is that of its next rows.
     int32_t slot;
     int32_t n_seqs; // sequences that it has at once
     // LM_WANT_HIDDEN, LM_WANT_TAPS: what `observe` reads of the prompt's last row and those behind it,
@@ -94,11 +95,14 @@ struct drafter_spec {
     int32_t slot;                      // of the model that drafts, where the kind needs one
     const struct output_view *outputs; // finished answers that it may look in; NULL: none
     float min_p;                       // guesses of a model end where the best one is less probable, 0..1
+    // Of a kind that stands on parts: so many slots, from `slot` on.
+    int32_t n_slots;
 };
 
 struct drafter_kind {
     const char *name;
     bool needs_model; // on a slot of the engine
+    uint32_t parts;   // of draft heads that it stands on, bits 1 << enum strategy_part; 0: on none
     rn_status (*create)(const struct drafter_spec *spec, drafter **out, rn_error *err);
     bool reads_outputs; // drafter_spec.outputs, to which the stream's answer is added when it has ended
 };

@@ -1,14 +1,16 @@
 // decoding/draft/drafters.c - the table of drafters.
 #include "decoding/draft/drafter.h"
+#include "decoding/draft/medusa_drafter.h"
 #include "decoding/draft/model_drafter.h"
 #include "decoding/draft/ngram_drafter.h"
 #include "decoding/draft/suffix_drafter.h"
 #include <string.h>
 
 const struct drafter_kind drafter_kinds[] = {
-    {"ngram", false, ngram_drafter_create},
-    {"suffix", false, suffix_drafter_create, .reads_outputs = true},
-    {"draft", true, model_drafter_create},
+    {"ngram", .create = ngram_drafter_create},
+    {"suffix", .create = suffix_drafter_create, .reads_outputs = true},
+    {"draft", .needs_model = true, .create = model_drafter_create},
+    {"medusa", .parts = 1U << STRATEGY_PART_MEDUSA, .create = medusa_drafter_create},
 };
 const size_t drafter_n_kinds = sizeof drafter_kinds / sizeof *drafter_kinds;
 

@@ -48,6 +48,7 @@ rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, r
                                        .n_vocab = spec->n_vocab,
                                        .rowmath = spec->rowmath,
                                        .slot = c->slot,
+                                       .n_slots = c->n_slots,
                                        .outputs = spec->outputs,
                                        .min_p = spec->draft_min_p};
         if ((st = c->kind->create(&s, &d->of[i], err)) == RN_OK) d->n_of++;

@@ -12,7 +12,8 @@
 // A drafter that a request names.
 struct drafter_choice {
     const struct drafter_kind *kind;
-    int32_t slot; // of its model, by the numbers of struct strategy_env; 0: none
+    int32_t slot;    // of its model, by the numbers of struct strategy_env; 0: none
+    int32_t n_slots; // of the parts that it stands on, from `slot` on
 };
 
 struct drafts;

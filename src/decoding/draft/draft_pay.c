@@ -1,0 +1,32 @@
+// decoding/draft/draft_pay.c - see draft_pay.h.
+#include "decoding/draft/draft_pay.h"
+
+static const float weight = 0.125F; // of the last draft in the mean
+
+bool draft_pays(const struct draft_pay *p, double cost_ns, const struct draft_ask *ask) {
+    const struct draft_step *const s = ask->step;
+    const double least = DRAFT_LEAST_GAIN * s->n_streams / s->ns[0];
+    if (ask->least > 0) return true;
+    if (s->ns[0] == 0) return false;
+    if (!p->is_known || cost_ns <= ask->probe_ns) return true;
+    for (int32_t i = 0; i < ask->most && i < s->most; i++)
+        if ((s->n_streams + (double)p->more[i]) / (s->ns[i + 1] + cost_ns) > least) return true;
+    return false;
+}
+
+double draft_share_ns(const struct strategy_slot *slot, int32_t n_rows, int32_t n_streams) {
+    return step_time_ns(slot->time, (size_t)(n_rows * n_streams)) / n_streams;
+}
+
+void draft_pay_learn(struct draft_pay *p, const struct draft_odds *odds, const struct draft *draft) {
+    float reach[DRAFT_MOST], more = 0;
+    for (int32_t i = 0; i < DRAFT_MOST; i++) {
+        if (i < draft->n) {
+            const int32_t parent = draft->parents[i];
+            reach[i] = (parent == DRAFT_ROOT ? 1 : reach[parent]) * draft_odds_of(odds, draft->classes[i]);
+            more += reach[i];
+        }
+        p->more[i] = p->is_known ? p->more[i] + weight * (more - p->more[i]) : more;
+    }
+    p->is_known = true;
+}

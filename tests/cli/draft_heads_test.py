@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""tests/cli/draft_heads_test.py - draft heads named by options: the same text in fewer steps, and files that are not theirs."""
+import json
+import os
+import pathlib
+
+from harness import Folder, Skip, check, equal, main, runnel, test
+
+ROOT = pathlib.Path(__file__).parents[2]
+SHARED = pathlib.Path(os.environ.get('RUNNEL_SHARED') or ROOT.parent / 'shared') / 'models/stories'
+KINDS = ('medusa',)
+PROMPT = 'Once upon a time, there was a little girl named Lily.'
+
+
+def heads(kind):
+    if not (SHARED / kind).exists():
+        raise Skip('no shared material: set RUNNEL_SHARED')
+    return f'{kind}={SHARED / kind}'
+
+
+def tokens(lines):
+    return [t for line in lines for t in line['tokens']]
+
+
+@test
+def heads_save_steps_and_change_no_text():
+    for kind in KINDS:
+        for more in (['--temp', '0'], ['--seed', '7'], ['--seed', '7', '--mirostat', '2'], ['--seed', '7', '--regex', '[a-z ,.]{80}']):
+            asked = ['run', '-n', '60', '--json', *more, PROMPT]
+            plain, drafted = (runnel(*asked, *o).ok().lines for o in ([], ['--speculate', 'ngram,' + heads(kind), '--draft-min', '4']))
+            equal(tokens(drafted), tokens(plain))
+            figures = drafted[-1]['speculation']
+            check(0 < figures['accepted'] < figures['drafted'], kind, more, figures)
+
+
+@test
+def lines_of_batch_name_them():
+    for kind in KINDS:
+        with Folder() as folder:
+            lines = [{'prompt': PROMPT, 'n': 40, 'temp': 0, 'draft_min': 4}, {'prompt': PROMPT, 'n': 40, 'temp': 0, 'speculate': 'none'}]
+            (folder / 'lines.jsonl').write_text(''.join(json.dumps(line) + '\n' for line in lines))
+            done = runnel('batch', folder / 'lines.jsonl', '--in-order', '--speculate', heads(kind)).ok().lines
+            drafted, plain = done[-2:]
+            equal(drafted['text'], plain['text'])
+            check(drafted['speculation']['accepted'] > 0 and 'speculation' not in plain, drafted, plain)
+
+
+@test
+def files_that_are_no_heads_are_refused():
+    for kind in KINDS:
+        runnel('run', '--speculate', f'{kind}=/nowhere/heads', PROMPT).fails(1, '/nowhere/heads: ')
+        with Folder() as folder:
+            runnel('run', '--speculate', f'{kind}={folder}', PROMPT).fails(1, f'{folder}: holds no ')
+            (folder / 'x.safetensors').write_bytes(b'not safetensors')
+            runnel('run', '--speculate', f'{kind}={folder}/x.safetensors', PROMPT).fails(1, 'x.safetensors: ')
+
+
+main()

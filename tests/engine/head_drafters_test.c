@@ -1,0 +1,263 @@
+// tests/engine/head_drafters_test.c - streams whose guesses come from draft heads have the tokens, the log-probabilities and the end of those
+// without, for each kind of memory that a model has, in batches that preempt each other, in sessions, with whatever else requests say.
+#include "base/philox.h"
+#include "saved_rig.h"
+#include "tests/support/draft_heads.h"
+
+enum { N_STREAMS = 6, N_CTX = 128, N_VOCAB = 280, MOST_TURNS = 2 };
+
+// ---- models with heads ----------------------------------------------------------------------------------------------
+
+static const struct heads {
+    const char *name; // of the drafter
+    rn_draft_head kind;
+    bool attends; // and so needs a model that does
+} all_heads[] = {{"medusa", RN_DRAFT_HEAD_MEDUSA, false}};
+enum { N_HEADS = sizeof all_heads / sizeof *all_heads };
+
+static uint8_t *heads_bytes(const package *pkg, rn_draft_head kind, size_t *n) {
+    return kind == RN_DRAFT_HEAD_MEDUSA ? made_medusa(pkg, 4, 1, n) : made_eagle(pkg, true, 1, n);
+}
+
+static bool add_heads(rn_model *m, const char *model_path, const struct heads *h) {
+    package *pkg;
+    rn_error err = {0};
+    size_t n;
+    if (!CHECK_OK(package_open(model_path, NULL, &pkg, &err), &err)) return false;
+    uint8_t *const bytes = heads_bytes(pkg, h->kind, &n);
+    const char *const path = saved_path("heads.safetensors");
+    const bool ok =
+        CHECK(write_file(path, bytes, n)) && CHECK_OK(rn_model_add_draft_heads(m, h->kind, path, &err), &err);
+    free(bytes);
+    package_close(pkg);
+    return ok;
+}
+
+static rn_engine_options options(void) {
+    rn_engine_options o = engine_options();
+    o.n_ctx = N_CTX, o.n_kv = N_CTX, o.n_streams = N_STREAMS, o.n_batch = 40;
+    return o;
+}
+
+static bool open_subject(struct fixture *f, const struct arch_model *m, const struct heads *h) {
+    struct arch_model with_words = *m;
+    const rn_engine_options o = options();
+    rn_error err = {0};
+    size_t n;
+    with_words.has_vocab = true, with_words.n_vocab = N_VOCAB;
+    uint8_t *const bytes = arch_model_bytes(&with_words, &n);
+    const char *const path = saved_path("subject.gguf");
+    *f = (struct fixture){0};
+    const bool ok = CHECK(write_file(path, bytes, n)) && CHECK_OK(rn_model_open(path, NULL, &f->model, &err), &err) &&
+                    add_heads(f->model, path, h) &&
+                    CHECK_OK(rn_engine_open(&f->model, 1, &o, &f->engine, &err), &err);
+    free(bytes);
+    return ok;
+}
+
+// ---- requests -------------------------------------------------------------------------------------------------------
+
+struct random {
+    uint64_t seed;
+    uint32_t n;
+};
+static int32_t below(struct random *r, int32_t n) {
+    return (int32_t)(philox_uniform(r->seed, 0, r->n++, PHILOX_TEST) * n);
+}
+
+// What a turn says; the same for the same seed.
+struct turn {
+    int32_t ids[64], stop;
+    rn_part part;
+    rn_sampling sampling;
+    rn_logit_bias bias[4];
+    const char *banned[2];
+    rn_request r;
+};
+
+static void make_turn(struct turn *t, struct random *r, const char *drafter) {
+    rn_request_init(&t->r);
+    rn_sampling_init(&t->sampling);
+    const int32_t n_ids = 1 + below(r, 64), n_words = 2 + below(r, 3);
+    for (int32_t i = 0; i < n_ids; i++) t->ids[i] = below(r, N_VOCAB);
+    for (int32_t i = 0; i < n_words; i++) t->bias[i] = (rn_logit_bias){below(r, MADE_LIKELY), 12};
+    t->part = (rn_part){.kind = RN_PART_IDS, .ids = t->ids, .n_ids = (size_t)n_ids};
+    if (below(r, 3)) t->sampling.logit_bias = t->bias, t->sampling.n_logit_bias = (size_t)n_words;
+    t->sampling.temp = below(r, 3) ? 1.0F : 0.0F;
+    t->sampling.top_k = below(r, 2) ? 0 : 5;
+    t->sampling.repeat_penalty = below(r, 3) ? 1.0F : 1.3F;
+    t->sampling.min_p = 0;
+    t->banned[0] = "a", t->banned[1] = "bc";
+    if (below(r, 4) == 0) t->r.banned_strings = t->banned, t->r.n_banned_strings = 2;
+    t->stop = t->bias[0].token;
+    if (below(r, 6) == 0) t->r.stop_tokens = &t->stop, t->r.n_stop_tokens = 1;
+    t->r.parts = &t->part, t->r.n_parts = 1, t->r.sampling = &t->sampling;
+    t->r.add_special = false, t->r.ignore_eos = below(r, 2) != 0;
+    t->r.has_seed = true, t->r.seed = (uint64_t)below(r, 1000);
+    t->r.max_tokens = below(r, 3) ? 100 : 1 + below(r, 40); // also to the end of the context
+    t->r.logprobs = below(r, 2) ? 0 : -1;
+    t->r.draft_max = below(r, 12);
+    t->r.draft_min = below(r, 4) ? t->r.draft_max : 0;
+    t->r.speculate = drafter;
+}
+
+// The turns of a session, without guesses or with.
+static bool run_session(const struct fixture *f, uint64_t seed, struct outcome *out) {
+    struct random r = {.seed = seed};
+    rn_session *const session = new_session(f);
+    bool ok = session != NULL;
+    for (int i = 0; ok && i < MOST_TURNS; i++) {
+        static struct turn t;
+        make_turn(&t, &r, NULL);
+        t.part.n_ids = t.part.n_ids < 20 ? t.part.n_ids : 20;
+        t.r.max_tokens = t.r.max_tokens < 30 ? t.r.max_tokens : 30;
+        t.r.session = session;
+        ok = run_request(f->engine, &t.r, &out[i]);
+    }
+    rn_session_close(session);
+    return ok;
+}
+
+static void compare_sessions(const struct fixture *f, uint64_t seed, const char *drafter) {
+    static struct outcome want[MOST_TURNS], got[N_STREAMS][MOST_TURNS];
+    static struct turn t[N_STREAMS];
+    struct random r[N_STREAMS];
+    rn_session *sessions[N_STREAMS];
+    rn_stream *streams[N_STREAMS] = {0};
+    rn_error err = {0};
+    for (int k = 0; k < N_STREAMS; k++)
+        r[k] = (struct random){.seed = seed + (uint64_t)k}, sessions[k] = new_session(f);
+    for (int i = 0; i < MOST_TURNS; i++) { // all sessions at once
+        for (int k = 0; k < N_STREAMS; k++) {
+            make_turn(&t[k], &r[k], drafter);
+            t[k].part.n_ids = t[k].part.n_ids < 20 ? t[k].part.n_ids : 20;
+            t[k].r.max_tokens = t[k].r.max_tokens < 30 ? t[k].r.max_tokens : 30;
+            t[k].r.session = sessions[k];
+            got[k][i] = (struct outcome){0};
+            CHECK_OK(rn_stream_begin(f->engine, &t[k].r, &streams[k], &err), &err);
+        }
+        for (int k = 0; k < N_STREAMS; k++) {
+            if (streams[k]) drain(streams[k], &got[k][i]);
+            rn_stream_close(streams[k]);
+        }
+    }
+    for (int k = 0; k < N_STREAMS; k++) rn_session_close(sessions[k]);
+    for (int k = 0; k < N_STREAMS; k++) {
+        check_note("%s, session %d", drafter, (int)seed + k);
+        if (!run_session(f, seed + (uint64_t)k, want)) return;
+        for (int i = 0; i < MOST_TURNS; i++) same_outcome(&got[k][i], &want[i]);
+    }
+}
+
+struct sums {
+    int64_t n_drafted, n_accepted;
+};
+
+// Streams in one batch against each alone, without guesses.
+static void compare_batch(const struct fixture *f, uint64_t seed, const char *drafter, struct sums *sums) {
+    static struct outcome want, got[N_STREAMS];
+    static struct turn t[N_STREAMS];
+    rn_stream *streams[N_STREAMS] = {0};
+    rn_error err = {0};
+    for (int k = 0; k < N_STREAMS; k++) {
+        struct random r = {.seed = seed + (uint64_t)k};
+        make_turn(&t[k], &r, drafter);
+        got[k] = (struct outcome){0};
+        CHECK_OK(rn_stream_begin(f->engine, &t[k].r, &streams[k], &err), &err);
+        rn_stream_pause(streams[k]);
+    }
+    for (int k = 0; k < N_STREAMS; k++) rn_stream_resume(streams[k]); // all in one batch
+    for (int k = 0; k < N_STREAMS; k++) {
+        if (streams[k]) drain(streams[k], &got[k]);
+        rn_stream_close(streams[k]);
+        sums->n_drafted += got[k].usage.drafted_tokens, sums->n_accepted += got[k].usage.accepted_tokens;
+    }
+    for (int k = 0; k < N_STREAMS; k++) {
+        t[k].r.speculate = NULL, t[k].r.draft_min = 0;
+        check_note("%s, seed %d", drafter, (int)seed + k);
+        if (run_request(f->engine, &t[k].r, &want)) same_outcome(&got[k], &want);
+    }
+}
+
+static void compare_subject(size_t i, const struct heads *h) {
+    struct fixture f;
+    struct sums sums = {0};
+    rn_engine_stats stats = {.struct_size = sizeof stats};
+    check_note("%s: %s", saved_subjects[i].why, h->name);
+    if (open_subject(&f, &saved_subjects[i].m, h)) {
+        for (uint64_t seed = 1; seed <= 60; seed += N_STREAMS) compare_batch(&f, seed, h->name, &sums);
+        for (uint64_t seed = 1; seed <= 12; seed += N_STREAMS) compare_sessions(&f, seed, h->name);
+        rn_engine_get_stats(f.engine, &stats, NULL);
+        check_note("%s: %s: %lld guesses, %lld right, %lld preempted", saved_subjects[i].why, h->name,
+                   (long long)sums.n_drafted, (long long)sums.n_accepted, (long long)stats.n_preempted);
+        CHECK(sums.n_drafted > 500 && sums.n_accepted > 20 && sums.n_accepted < sums.n_drafted);
+        CHECK(stats.n_preempted > 0 || strcmp(saved_subjects[i].why, "states alone") == 0);
+    }
+    fixture_close(&f);
+}
+
+TEST(guesses_of_heads_change_nothing_but_the_number_of_steps) {
+    for (size_t k = 0; k < N_HEADS; k++)
+        for (size_t i = 0; i < N_SAVED_SUBJECTS; i++)
+            if (!all_heads[k].attends || strcmp(saved_subjects[i].why, "states alone") != 0)
+                compare_subject(i, &all_heads[k]);
+}
+
+// ---- allocations ----------------------------------------------------------------------------------------------------
+
+static rn_status run_drafted(void *user) {
+    struct random r = {.seed = 5};
+    static struct turn t;
+    rn_engine *const e = ((const struct fixture *)user)->engine;
+    rn_stream *s;
+    rn_error err = {0};
+    rn_chunk c = new_chunk();
+    make_turn(&t, &r, all_heads[0].name);
+    t.r.max_tokens = 6;
+    rn_status st = rn_stream_begin(e, &t.r, &s, &err);
+    if (st != RN_OK) return st;
+    while (c.finish_reason == RN_FINISH_NONE && st == RN_OK) st = rn_stream_next(s, 60000000000, &c, &err);
+    if (st == RN_OK && c.finish_reason == RN_FINISH_ERROR) st = c.error;
+    rn_stream_close(s);
+    return st;
+}
+
+TEST(every_failed_allocation_of_a_stream_with_heads_is_reported_and_leaks_nothing) {
+    struct fixture f;
+    if (open_subject(&f, &saved_subjects[0].m, &all_heads[0]))
+        check_each_failed_allocation(run_drafted, &f, __FILE__, __LINE__);
+    fixture_close(&f);
+}
+
+// ---- heads that were trained for the default model ------------------------------------------------------------------
+
+TEST(trained_heads_save_steps_and_leave_the_text_as_it_is) {
+    static const struct {
+        const char *name, *file;
+        rn_draft_head kind;
+        double tokens_per_step; // at least
+    } cases[] = {{"medusa", "models/stories/medusa", RN_DRAFT_HEAD_MEDUSA, 1.3}};
+    static struct outcome want, got;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const path = shared_path(cases[i].file);
+        rn_model *m = NULL;
+        rn_engine *e = NULL;
+        rn_error err = {0};
+        const rn_engine_options o = engine_options();
+        if (!path) return; // skipped
+        rn_request r = text_request("Once upon a time, there was a little girl named Lily.");
+        r.max_tokens = 120, r.logprobs = 0;
+        check_note("%s", cases[i].name);
+        if (CHECK_OK(rn_model_open(stories(), NULL, &m, &err), &err) &&
+            CHECK_OK(rn_model_add_draft_heads(m, cases[i].kind, path, &err), &err) &&
+            CHECK_OK(rn_engine_open(&m, 1, &o, &e, &err), &err) && run_request(e, &r, &want)) {
+            r.speculate = cases[i].name, r.draft_max = r.draft_min = 12;
+            if (run_request(e, &r, &got)) same_outcome(&got, &want);
+            const double n = (double)got.n_tokens, per_step = n / (n - (double)got.usage.accepted_tokens);
+            check_note("%s: %.2f tokens per step", cases[i].name, per_step);
+            CHECK(per_step > cases[i].tokens_per_step);
+        }
+        rn_engine_close(e);
+        rn_model_close(m);
+    }
+}
