@@ -1,6 +1,7 @@
 // fuzz/fuzz_output_parser.c - a model's output in random pieces: the pieces never show, and nothing is lost but tags.
 //
-// The first byte chooses the format, the second where the prompt ends (nowhere, or in one of the format's tags).
+// The first byte chooses the format, the second where the prompt ends (nowhere, or in one of the format's tags) and, with its highest bit,
+// tools that declare types for some arguments.
 #include "base/mem.h"
 #include "output/output_formats.h"
 #include "output/output_literal.h"
@@ -74,10 +75,28 @@ static void note(void *user, const struct output_event *e) {
     part_begins(r, e->broken ? 4 : 5);
 }
 
-static void run(struct record *r, const output_format *f, const char *prompt, const uint8_t *s, size_t n,
-                bool whole) {
+// Types that follow from the names: a place is a set of them.
+static const char places[OUTPUT_ANY + 1];
+static struct output_place place_of(const char *name, size_t n) {
+    unsigned hash = 0;
+    for (size_t i = 0; i < n; i++) hash = hash * 31 + (unsigned char)name[i];
+    return (struct output_place){places, hash % 5 ? &places[hash & OUTPUT_ANY] : NULL};
+}
+static struct output_place arguments_of(const void *user, const char *tool, size_t n) {
+    MUST(user == places && n > 0);
+    return place_of(tool, n);
+}
+static struct output_place part_of(struct output_place of, const char *name, size_t n) {
+    MUST(of.root == places && of.at);
+    return name ? place_of(name, n) : of;
+}
+static unsigned types_at(struct output_place at) { return (unsigned)((const char *)at.at - places); }
+static const struct output_tools declared = {places, arguments_of, part_of, types_at};
+
+static void run(struct record *r, const output_format *f, const struct output_tools *tools, const char *prompt,
+                const uint8_t *s, size_t n, bool whole) {
     output_parser *p = NULL;
-    MUST(output_parser_create(f, prompt, strlen(prompt), &p, NULL) == RN_OK);
+    MUST(output_parser_create(f, tools, prompt, strlen(prompt), &p, NULL) == RN_OK);
     for (size_t i = 0; i < n;) { // a piece is as long as its first byte says
         const size_t want = whole ? n : 1 + (size_t)(s[i] & 15), len = want < n - i ? want : n - i;
         MUST(output_parser_push(p, (const char *)s + i, len, note, r, NULL) == RN_OK);
@@ -141,10 +160,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct record whole = {0}, pieces = {0};
     if (size < 2) return 0;
     const output_format *const f = output_format_at(data[0] % output_n_formats(), NULL);
-    const char *const prompt = prompt_of(f, data[1]);
+    const char *const prompt = prompt_of(f, data[1] & 0x7f);
+    const struct output_tools *const tools = data[1] & 0x80 ? &declared : NULL;
     const size_t n = size - 2 < MAX_TEXT ? size - 2 : MAX_TEXT;
-    run(&whole, f, prompt, data + 2, n, true);
-    run(&pieces, f, prompt, data + 2, n, false);
+    run(&whole, f, tools, prompt, data + 2, n, true);
+    run(&pieces, f, tools, prompt, data + 2, n, false);
     MUST(whole.story.n == pieces.story.n && whole.n_calls == pieces.n_calls);
     MUST(whole.story.n == 0 || memcmp(whole.story.s, pieces.story.s, whole.story.n) == 0);
     check_order(data + 2, n, whole.text.s, whole.text.n);

@@ -278,6 +278,10 @@ rn_status grammar_compile_like(const grammar *g, const struct output_format *for
     return grammar_compile(&source, g->vocab, out, err);
 }
 
+const struct grammar_text *grammar_tools(const grammar *g) {
+    return g->source.kind == GRAMMAR_CALLS ? &g->source.text : NULL;
+}
+
 bool grammar_is_of(const grammar *g, const struct output_format *format, uint32_t form) {
     return g->source.format && g->source.form == form && memcmp(&g->format, format, sizeof *format) == 0;
 }

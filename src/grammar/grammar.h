@@ -93,6 +93,8 @@ rn_status grammar_compile(const struct grammar_source *source, const struct gram
 // The same source as that of g, in answers of another format.
 rn_status grammar_compile_like(const grammar *g, const struct output_format *format, uint32_t form, grammar **out,
                                rn_error *err);
+// CALLS: its tools; NULL: another kind.
+const struct grammar_text *grammar_tools(const grammar *g);
 // Was it compiled for answers of this format?
 bool grammar_is_of(const grammar *g, const struct output_format *format, uint32_t form);
 grammar *grammar_ref(grammar *g);

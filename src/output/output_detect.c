@@ -139,6 +139,11 @@ uint32_t output_format_form(const output_format *f, const char *source) {
 }
 
 bool output_format_has_calls(const output_format *f) { return f->forms[0].body != BODY_NONE; }
+bool output_format_has_bare_strings(const output_format *f) {
+    for (int i = 0; i < FORMAT_FORMS; i++)
+        if (f->forms[i].body == BODY_PARAMETERS || f->forms[i].body == BODY_ELEMENTS) return true;
+    return false;
+}
 bool output_format_frames(const output_format *f) { return f->frame.content[0].open != NULL; }
 size_t output_n_formats(void) { return n_output_formats; }
 

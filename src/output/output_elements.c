@@ -13,6 +13,7 @@ void elements_begin(output_parser *p) {
     c->param = NULL;
     c->n_nodes = 1;
     c->nodes[0] = NODE_NEW;
+    c->places[0] = value_arguments(p);
 }
 
 static bool open_element(output_parser *p, const char *name, size_t n) {
@@ -32,6 +33,7 @@ static bool open_element(output_parser *p, const char *name, size_t n) {
         call_string(p, name, n);
         call_bytes(p, "\": ", 3);
     }
+    c->places[c->n_nodes] = value_part(p, c->places[c->n_nodes - 1], is_item ? NULL : name, n);
     c->nodes[c->n_nodes++] = NODE_NEW;
     return true;
 }
@@ -95,7 +97,7 @@ enum body_result elements_step(output_parser *p, unsigned char byte) {
     const size_t n = c->n_end; // bytes that matched the start of the mark
     if (*node != NODE_NEW || c->n_nodes == 1) return n == 0 && is_space(byte) ? BODY_MORE : BODY_FAILED;
     *node = NODE_LEAF;
-    value_begin(p, p->pos - 1 - n);
+    value_begin(p, p->pos - 1 - n, c->places[c->n_nodes - 1]);
     for (size_t i = 0; i < n; i++) value_step(p, (unsigned char)mark[i], mark);
     value_step(p, byte, mark);
     return BODY_MORE;

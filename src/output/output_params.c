@@ -2,16 +2,26 @@
 // JSON object.
 //
 // A value that parses as a number, list, object or constant (including None, True and False) is
-// one, any other value is a string. A value that may still be one of the former is held back; a
-// string is emitted as it arrives.
+// one, unless its argument is declared to be a string and not that; any other value is a string. A
+// value that may still be one of the former is held back; a string is emitted as it arrives.
 #include "output/output_state.h"
 #include <string.h>
 
 // ---- values -------------------------------------------------------------------------------------
 
-void value_begin(output_parser *p, size_t at) {
+struct output_place value_arguments(const output_parser *p) {
+    const struct output_place unknown = {0};
+    return p->tools.arguments ? p->tools.arguments(p->tools.user, p->call.name, p->call.n_name) : unknown;
+}
+
+struct output_place value_part(const output_parser *p, struct output_place of, const char *name, size_t n) {
+    return of.at ? p->tools.part(of, name, n) : of;
+}
+
+void value_begin(output_parser *p, size_t at, struct output_place place) {
     struct call_state *const c = &p->call;
     c->in_value = true;
+    c->types = place.at ? p->tools.types(place) : OUTPUT_ANY;
     c->value = VALUE_NONE;
     c->value_at = at;
     c->n_value = c->n_end = 0;
@@ -27,15 +37,27 @@ void value_is_string(output_parser *p) {
     call_string(p, p->bytes + c->value_at, c->n_value);
 }
 
-static enum value_kind kind_of(const struct output_param *param, unsigned char first) {
-    const bool maybe = first && strchr("{[-0123456789tfnTFN", first);
-    return maybe && !(param && param->is_string) ? VALUE_MAYBE : VALUE_STRING;
+// By the first byte. What may be a string is a value of another type only if it may be of that one, too.
+static enum value_kind kind_of(const struct call_state *c, unsigned char first) {
+    static const struct {
+        const char *first;
+        unsigned type;
+    } types[] = {{"{", OUTPUT_OBJECT},
+                 {"[", OUTPUT_LIST},
+                 {"-0123456789", OUTPUT_NUMBER},
+                 {"tTfF", OUTPUT_BOOLEAN},
+                 {"nN", OUTPUT_NULL}};
+    if (!first || (c->param && c->param->is_string)) return VALUE_STRING;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strchr(types[i].first, first))
+            return c->types & types[i].type || !(c->types & OUTPUT_STRING) ? VALUE_MAYBE : VALUE_STRING;
+    return VALUE_STRING;
 }
 
 // Processes a byte of a value, which is not part of a tag or of a line break next to one.
 static void value_byte(output_parser *p, unsigned char byte) {
     struct call_state *const c = &p->call;
-    if (c->value == VALUE_NONE && kind_of(c->param, byte) == VALUE_MAYBE) {
+    if (c->value == VALUE_NONE && kind_of(c, byte) == VALUE_MAYBE) {
         literal_begin(&c->check, &LITERAL_JSON);
         c->value = VALUE_MAYBE;
     }
@@ -171,7 +193,10 @@ static enum body_result piece_ended(output_parser *p) {
     call_string(p, p->bytes + c->piece_at + t->m.key.at, t->m.key.n);
     call_bytes(p, "\": ", 3);
     c->param = &c->form->params[t->index];
-    value_begin(p, p->pos);
+    // Where a tag is for strings, the other one is not.
+    const bool is_told = c->form->params[0].is_string;
+    const struct output_place none = {0}, all = is_told ? none : value_arguments(p);
+    value_begin(p, p->pos, value_part(p, all, p->bytes + c->piece_at + t->m.key.at, t->m.key.n));
     p->start = p->pos;
     return BODY_AGAIN;
 }

@@ -304,8 +304,8 @@ static void read_prompt(output_parser *p, const char *s, size_t n) {
     read_bytes(p);
 }
 
-rn_status output_parser_create(const output_format *f, const char *prompt, size_t n, output_parser **out,
-                               rn_error *err) {
+rn_status output_parser_create(const output_format *f, const struct output_tools *tools, const char *prompt, size_t n,
+                               output_parser **out, rn_error *err) {
     output_parser *p = NULL;
     *out = NULL;
     if (!(p = mem_calloc(1, sizeof *p)) || !(p->bytes = mem_alloc(OUTPUT_MAX_HELD + OUTPUT_SLICE))) {
@@ -313,6 +313,7 @@ rn_status output_parser_create(const output_format *f, const char *prompt, size_
         return fail(err, RN_E_NOMEM, "output parser: out of memory");
     }
     p->f = f;
+    if (tools) p->tools = *tools;
     p->fresh = true;
     read_prompt(p, prompt, n);
     *out = p;

@@ -60,19 +60,44 @@ bool output_format_reasoning(const output_format *f, const char **open, const ch
 // The way of writing calls, of those that the format has: the one of which a template's source has the most. 0: the first one.
 uint32_t output_format_form(const output_format *f, const char *template_source);
 bool output_format_has_calls(const output_format *f);
+// Does it write strings without quotes, so that what tools declare matters (struct output_tools)?
+bool output_format_has_bare_strings(const output_format *f);
 // Does it write tags of its own around what is neither reasoning nor a call?
 bool output_format_frames(const output_format *f);
 // Is this control token's spelling part of one of the format's tags? If so, it must be included in the pushed text; the spellings of
 // other control tokens must not be.
 bool output_format_reads(const output_format *f, const char *spelling, size_t n);
 
+// What a request's tools say about their arguments, for formats that write strings without quotes: text is read as a value
+// of a type that the argument has, and else as a string. Without it text that reads like another value is that value.
+enum output_types {
+    OUTPUT_NULL = 1,
+    OUTPUT_BOOLEAN = 2,
+    OUTPUT_NUMBER = 4,
+    OUTPUT_STRING = 8,
+    OUTPUT_LIST = 16,
+    OUTPUT_OBJECT = 32,
+    OUTPUT_ANY = 63
+};
+struct output_place { // within the arguments of a tool; all NULL: nothing is known
+    const void *root, *at;
+};
+struct output_tools {
+    const void *user;
+    struct output_place (*arguments)(const void *user, const char *tool, size_t n);
+    // Of a member; with name NULL of the items of a list.
+    struct output_place (*part)(struct output_place of, const char *name, size_t n);
+    unsigned (*types)(struct output_place at); // enum output_types
+};
+
 typedef struct output_parser output_parser;
 enum { OUTPUT_PARSER_BYTES = 72 << 10 }; // memory of one parser
-// prompt[0..n): the rendered prompt; may be empty. Its end may be a tag that opens or closes reasoning, or the beginning of a call or
-// of a header: the output continues inside it. If the prompt ends with a part of the reply itself, pass the prompt without that part
-// and push the part as the first text. Errors: RN_E_NOMEM.
-rn_status output_parser_create(const output_format *f, const char *prompt, size_t n, output_parser **out,
-                               rn_error *err);
+// tools: copied, what it points to outlives the parser; NULL: nothing is known. prompt[0..n): the rendered
+// prompt; may be empty. Its end may be a tag that opens or closes reasoning, or the beginning of a call or of
+// a header: the output continues inside it. If the prompt ends with a part of the reply itself, pass the
+// prompt without that part and push the part as the first text. Errors: RN_E_NOMEM.
+rn_status output_parser_create(const output_format *f, const struct output_tools *tools, const char *prompt, size_t n,
+                               output_parser **out, rn_error *err);
 void output_parser_destroy(output_parser *p); // NULL is fine
 // Neither push nor finish fails today: create allocates all memory that a parser uses (docs/limits.md).
 rn_status output_parser_push(output_parser *p, const char *text, size_t n, output_fn fn, void *user, rn_error *err);

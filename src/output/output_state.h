@@ -76,18 +76,21 @@ struct call_state {
     size_t piece_at, value_at; // offsets of the tag being read and of the value
     size_t n_value, n_end;     // bytes of the value, and of the text that ends it
     const struct output_param *param;
+    unsigned types; // that the value may have (enum output_types)
     enum value_kind value;
     bool break_held, first_skipped;
     struct literal check;
     int n_params;
     // Elements: output_elements.c.
     uint8_t nodes[OUTPUT_MAX_DEPTH];
+    struct output_place places[OUTPUT_MAX_DEPTH];
     uint8_t n_nodes;
     bool in_tag;
 };
 
 struct output_parser {
     const output_format *f;
+    struct output_tools tools; // all zero: nothing is known
     output_fn fn;
     void *user;
     char *bytes; // [OUTPUT_MAX_HELD + OUTPUT_SLICE]
@@ -144,7 +147,10 @@ void params_break(output_parser *p);
 // At the end of the output: a complete tag that might have become a longer one is accepted now. True: there is one, and parsing
 // continues after it.
 bool params_settle(output_parser *p);
-void value_begin(output_parser *p, size_t at);
+void value_begin(output_parser *p, size_t at, struct output_place place);
+// Of the call's arguments; of a part of a place, with name NULL of a list's items.
+struct output_place value_arguments(const output_parser *p);
+struct output_place value_part(const output_parser *p, struct output_place of, const char *name, size_t n);
 // False: the byte ended the value.
 bool value_step(output_parser *p, unsigned char c, const char *end);
 void value_is_string(output_parser *p); // the value is a string and need not be held back any more

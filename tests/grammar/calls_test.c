@@ -2,6 +2,7 @@
 // schemas.
 #include "base/mem.h"
 #include "base/philox.h"
+#include "grammar/calls/call_types.h"
 #include "grammar/grammar.h"
 #include "output/output_formats.h"
 #include "output/output_tag.h"
@@ -292,8 +293,13 @@ static bool check_calls(const struct vocabulary *t, const struct tools *tools, c
                         const struct text_buf *text, struct mode mode, int *n_calls) {
     static const struct text_buf any = {.s = (char *)(uintptr_t) "{\"type\": \"object\"}", .n = 18};
     static struct parsed p;
+    struct json_tree list = {0};
+    rn_error err = {0};
+    if (!CHECK_OK(json_read(&list, tools->list.s, tools->list.n, &err), &err)) return false;
+    const struct output_tools types = call_types(&list);
     memset(&p, 0, sizeof p);
-    parsed_run(&p, f, "", text->n ? text->s : "", text->n, NULL, 0);
+    parsed_run_tools(&p, f, &types, text->n ? text->s : "", text->n, false);
+    json_free(&list);
     check_note("%s: %.*s -> %s", f->name, (int)text->n, text->s, p.story.s);
     bool ok = CHECK(!mode.is_single || p.n_calls <= 1);
     ok &= mode.is_optional ? CHECK(!has_tag(f, &p.content) && !has_tag(f, &p.reasoning))
@@ -373,6 +379,165 @@ static void check_formats(bool is_optional) {
 
 TEST(random_calls_are_parsed_back_in_every_format) { check_formats(false); }
 TEST(text_and_calls_are_told_apart_in_every_format) { check_formats(true); }
+
+// ---- strings that read like other values ----
+
+// A call in this form of a tool with one argument, whose schema leaves one value: what is parsed of it, as JSON.
+static bool call_with(const struct vocabulary *t, const struct output_format *f, uint32_t form, const char *schema,
+                      bool is_cut, struct text_buf *arguments) {
+    struct text_buf list = {0}, text = {0};
+    struct json_tree tree = {0};
+    static struct parsed p;
+    rn_error err = {0};
+    grammar *gr = NULL;
+    bool is_whole = false;
+    put(&list, "[{\"name\": \"f\", \"parameters\": {\"type\": \"object\", \"properties\": {\"x\": ");
+    put(&list, schema);
+    put(&list,
+        "}, \"required\": [\"x\"], \"additionalProperties\": false, \"$defs\": {\"s\": {\"type\": \"string\"}}}}]");
+    const struct grammar_source source = {
+        .kind = GRAMMAR_CALLS, .text = {list.s, list.n}, .format = f, .form = form, .is_single = true};
+    check_note("%s, form %u: %s", f->name, form, schema);
+    memset(&p, 0, sizeof p);
+    bool ok = CHECK_OK(grammar_compile(&source, &t->v, &gr, &err), &err) &&
+              CHECK_OK(json_read(&tree, list.s, list.n, &err), &err);
+    for (uint64_t seed = 1; ok && !is_whole && seed < 50; seed++) { // reasoning may take long
+        struct random g = {seed, 0};
+        text.n = 0;
+        is_whole = draw_text(&g, t, f, gr, 1500, &text);
+    }
+    ok = ok && CHECK(is_whole);
+    if (ok) {
+        const struct output_tools types = call_types(&tree);
+        parsed_run_tools(&p, f, &types, text.s, text.n, is_cut);
+        ok = CHECK_INT(p.n_calls, 1) && CHECK(!p.broken[0]);
+        if (ok) text_buf_add(arguments, p.calls[0].s, p.calls[0].n);
+        parsed_free(&p);
+    }
+    json_free(&tree);
+    grammar_unref(gr);
+    text_buf_free(&list), text_buf_free(&text);
+    return ok;
+}
+
+static bool is_object_with(const char *value, const struct text_buf *arguments) {
+    struct json_tree tree = {0}, want = {0};
+    rn_error err = {0};
+    bool ok = CHECK_OK(json_read(&tree, arguments->s, arguments->n, &err), &err) &&
+              CHECK_OK(json_read(&want, value, strlen(value), &err), &err);
+    const struct json_node *const x = ok ? json_member(tree.nodes, "x") : NULL;
+    if (ok && want.nodes->kind == JSON_NULL)
+        ok = CHECK(json_has_null(tree.nodes, "x"));
+    else if (ok)
+        ok = CHECK(x != NULL) && CHECK_INT(x->kind, want.nodes->kind) &&
+             (x->kind != JSON_STRING ||
+              (CHECK_INT(x->n_text, want.nodes->n_text) && CHECK_MEM(x->text, want.nodes->text, x->n_text)));
+    json_free(&tree), json_free(&want);
+    return ok;
+}
+
+TEST(strings_that_read_like_other_values_are_strings_where_tools_declare_them) {
+    static const struct {
+        const char *schema, *value;
+    } rows[] = {
+        {"{\"const\": \"123\"}", "\"123\""},
+        {"{\"type\": \"string\", \"pattern\": \"^-0[.]5e1$\"}", "\"-0.5e1\""},
+        {"{\"enum\": [\"true\"]}", "\"true\""},
+        {"{\"$ref\": \"#/$defs/s\", \"pattern\": \"^null$\"}", "\"null\""},
+        {"{\"anyOf\": [{\"const\": \"None\"}, {\"type\": \"string\", \"const\": \"None\"}]}", "\"None\""},
+        {"{\"allOf\": [{\"type\": [\"string\", \"null\"]}, {\"const\": \"[1, 2]\"}]}", "\"[1, 2]\""},
+        {"{\"type\": \"string\", \"const\": \"{}\"}", "\"{}\""},
+        {"{\"type\": [\"string\", \"null\"], \"pattern\": \"^7$\", \"not\": {\"const\": null}}", "\"7\""},
+        {"{\"type\": [\"string\", \"number\"], \"enum\": [\"False\"]}", "\"False\""},
+        {"{\"type\": [\"string\", \"null\"], \"enum\": [null]}", "null"},
+        {"{\"type\": \"integer\", \"minimum\": 7, \"maximum\": 7}", "7"},
+        {"{\"type\": \"boolean\", \"enum\": [true]}", "true"},
+    };
+    static struct vocabulary t;
+    if (!open_vocabulary(&t, false)) return;
+    for (size_t i = 0; i < n_output_formats; i++)
+        for (uint32_t form = 0; form < FORMAT_FORMS && output_formats[i].forms[form].body; form++)
+            for (size_t k = 0; k < sizeof rows / sizeof *rows && !output_formats[i].forms[form].writes.never; k++)
+                for (int is_cut = 0; is_cut < 2; is_cut++) {
+                    struct text_buf arguments = {0};
+                    if (call_with(&t, &output_formats[i], form, rows[k].schema, is_cut, &arguments))
+                        is_object_with(rows[k].value, &arguments);
+                    text_buf_free(&arguments);
+                }
+    grammar_vocab_free(&t.v);
+}
+
+TEST(values_are_read_as_tools_declare_them) {
+    static const char tools[] =
+        "[{\"type\": \"function\", \"function\": {\"name\": \"f\", \"parameters\": {\"properties\": {"
+        "\"s\": {\"type\": \"string\"}, \"n\": {\"type\": [\"string\", \"null\"]}, "
+        "\"l\": {\"items\": {\"type\": \"string\"}}, \"o\": {\"properties\": {\"s\": {\"$ref\": \"#/properties/s\"}}}, "
+        "\"i\": {\"type\": \"integer\"}, \"u\": {\"anyOf\": [{\"type\": \"string\"}, {\"type\": \"number\"}]}}}}}]";
+#define MM "]<]minimax[>["
+    static const struct {
+        const char *format, *text, *want;
+    } rows[] = {
+        {"glm",
+         "<tool_call>f<arg_key>s</arg_key><arg_value>12</arg_value><arg_key>i</arg_key><arg_value>12</arg_value></tool_call>",
+         "{\"s\": \"12\", \"i\": 12}"},
+        {"glm",
+         "<tool_call>f<arg_key>n</arg_key><arg_value>12</arg_value><arg_key>u</arg_key><arg_value>12</arg_value></tool_call>",
+         "{\"n\": \"12\", \"u\": 12}"},
+        {"glm",
+         "<tool_call>f<arg_key>n</arg_key><arg_value>null</arg_value><arg_key>s</arg_key><arg_value>null</arg_value></tool_call>",
+         "{\"n\": null, \"s\": \"null\"}"},
+        {"glm", // what is not declared, and another tool
+         "<tool_call>f<arg_key>z</arg_key><arg_value>12</arg_value></tool_call>", "{\"z\": 12}"},
+        {"glm", "<tool_call>g<arg_key>s</arg_key><arg_value>12</arg_value></tool_call>", "{\"s\": 12}"},
+        {"qwen3-coder", "<tool_call>\n<function=f>\n<parameter=s>\n[1]\n</parameter>\n</function>\n</tool_call>",
+         "{\"s\": \"[1]\"}"},
+        {"minimax-m3",
+         MM "<tool_call>" MM "<invoke name=\"f\">" MM "<l>" MM "<item>1" MM "</item>" MM "<item>true" MM "</item>" MM
+            "</l>" MM "<o>" MM "<s>2" MM "</s>" MM "<t>2" MM "</t>" MM "</o>" MM "<i>3" MM "</i>" MM "</invoke>" MM
+            "</tool_call>",
+         "{\"l\": [\"1\", \"true\"], \"o\": {\"s\": \"2\", \"t\": 2}, \"i\": 3}"},
+        {"deepseek-dsml", // the tag says what it is
+         "<｜DSML｜function_calls><｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"s\" string=\"false\">12</｜DSML｜parameter>"
+         "</｜DSML｜invoke></｜DSML｜function_calls>",
+         "{\"s\": 12}"},
+    };
+    struct json_tree list = {0};
+    rn_error err = {0};
+    CHECK_OK(json_read(&list, tools, strlen(tools), &err), &err);
+    const struct output_tools types = call_types(&list);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int is_cut = 0; is_cut < 2; is_cut++) {
+            static struct parsed p;
+            const output_format *const f = output_format_named(rows[i].format);
+            check_note("%s: %s", rows[i].format, rows[i].text);
+            memset(&p, 0, sizeof p);
+            if (!CHECK(f != NULL)) continue;
+            parsed_run_tools(&p, f, &types, rows[i].text, strlen(rows[i].text), is_cut);
+            if (CHECK_INT(p.n_calls, 1)) {
+                text_buf_add(&p.calls[0], "", 1);
+                CHECK_STR(p.calls[0].s, rows[i].want);
+            }
+            parsed_free(&p);
+        }
+    json_free(&list);
+}
+
+TEST(schemas_that_refer_to_themselves_many_times_are_not_followed_for_ever) {
+    struct text_buf list = {0};
+    struct json_tree tree = {0};
+    rn_error err = {0};
+    put(&list, "[{\"name\": \"f\", \"parameters\": {\"$defs\": {\"a\": {\"anyOf\": [");
+    for (int i = 0; i < 50; i++) put(&list, "{\"allOf\": [{\"$ref\": \"#/$defs/a\"}]}, ");
+    put(&list, "{\"type\": \"string\"}]}}, \"properties\": {\"x\": {\"$ref\": \"#/$defs/a\"}, "
+               "\"s\": {\"type\": \"string\"}}}}]");
+    CHECK_OK(json_read(&tree, list.s, list.n, &err), &err);
+    const struct output_tools types = call_types(&tree);
+    const struct output_place all = types.arguments(types.user, "f", 1);
+    CHECK_INT(types.types(types.part(all, "x", 1)), OUTPUT_ANY);
+    CHECK_INT(types.types(types.part(all, "s", 1)), OUTPUT_STRING);
+    json_free(&tree);
+    text_buf_free(&list);
+}
 
 // Is the text, byte by byte and in tags, one of the grammar's?
 static bool accepts(const struct vocabulary *t, grammar *g, const char *text) {

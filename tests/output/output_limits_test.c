@@ -93,7 +93,7 @@ TEST(white_space_that_nothing_follows_is_held_up_to_the_limit) {
         output_parser *p = NULL;
         char spaces[OUTPUT_MAX_SPACE + 1];
         memset(spaces, ' ', sizeof spaces);
-        if (!CHECK(output_parser_create(output_format_named("hermes"), "", 0, &p, NULL) == RN_OK)) return;
+        if (!CHECK(output_parser_create(output_format_named("hermes"), NULL, "", 0, &p, NULL) == RN_OK)) return;
         output_parser_push(p, spaces, n, parsed_event, &d, NULL);
         CHECK_INT(d.content.n, n > OUTPUT_MAX_SPACE ? n : 0);
         output_parser_destroy(p);
@@ -118,7 +118,7 @@ TEST(hostile_output_takes_time_in_proportion_to_its_length) {
 
 static rn_status create_and_destroy(void *user) {
     output_parser *p = NULL;
-    const rn_status st = output_parser_create(output_format_named("hermes"), "<think>", 7, &p, user);
+    const rn_status st = output_parser_create(output_format_named("hermes"), NULL, "<think>", 7, &p, user);
     output_parser_destroy(p);
     return st;
 }
@@ -130,7 +130,7 @@ TEST(an_allocation_that_fails_is_reported_and_none_is_made_after_create) {
     size_t n_text = 0;
     rn_error err = {0};
     static const char text[] = "<think>a</think>b<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":1}}</tool_call>";
-    if (!CHECK_OK(output_parser_create(output_format_named("hermes"), "", 0, &p, &err), &err)) return;
+    if (!CHECK_OK(output_parser_create(output_format_named("hermes"), NULL, "", 0, &p, &err), &err)) return;
     const long before = mem_count();
     for (int i = 0; i < 1000; i++) output_parser_push(p, text, sizeof text - 1, ignore, &n_text, NULL);
     output_parser_finish(p, ignore, &n_text, NULL);

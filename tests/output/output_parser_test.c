@@ -368,7 +368,7 @@ TEST(nothing_is_held_but_what_may_become_a_tag_or_a_call) {
         struct parsed d = {0};
         output_parser *p = NULL;
         rn_error err = {0};
-        if (!CHECK_OK(output_parser_create(output_format_named(rows[i].format), "", 0, &p, &err), &err)) return;
+        if (!CHECK_OK(output_parser_create(output_format_named(rows[i].format), NULL, "", 0, &p, &err), &err)) return;
         CHECK_OK(output_parser_push(p, rows[i].output, strlen(rows[i].output), parsed_event, &d, &err), &err);
         parsed_end(&d);
         check_note("%s", rows[i].why);

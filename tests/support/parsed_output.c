@@ -72,11 +72,11 @@ void parsed_free(struct parsed *d) {
     *d = (struct parsed){0};
 }
 
-void parsed_run(struct parsed *d, const output_format *f, const char *prompt, const char *text, size_t n,
-                const size_t *cuts, size_t n_cuts) {
+static void run(struct parsed *d, const output_format *f, const struct output_tools *tools, const char *prompt,
+                const char *text, size_t n, const size_t *cuts, size_t n_cuts) {
     output_parser *p = NULL;
     parsed_begin(d);
-    if (output_parser_create(f, prompt, strlen(prompt), &p, NULL) != RN_OK) abort();
+    if (output_parser_create(f, tools, prompt, strlen(prompt), &p, NULL) != RN_OK) abort();
     size_t done = 0;
     for (size_t i = 0; i <= n_cuts; i++) {
         const size_t to = i < n_cuts ? cuts[i] : n;
@@ -86,4 +86,18 @@ void parsed_run(struct parsed *d, const output_format *f, const char *prompt, co
     if (output_parser_finish(p, parsed_event, d, NULL) != RN_OK) abort();
     output_parser_destroy(p);
     parsed_end(d);
+}
+
+void parsed_run(struct parsed *d, const output_format *f, const char *prompt, const char *text, size_t n,
+                const size_t *cuts, size_t n_cuts) {
+    run(d, f, NULL, prompt, text, n, cuts, n_cuts);
+}
+
+void parsed_run_tools(struct parsed *d, const output_format *f, const struct output_tools *tools, const char *text,
+                      size_t n, bool is_cut) {
+    size_t *const cuts = malloc((n + 1) * sizeof *cuts);
+    if (!cuts) abort();
+    for (size_t i = 0; i < n; i++) cuts[i] = i;
+    run(d, f, tools, "", text, n, cuts, is_cut ? n : 0);
+    free(cuts);
 }

@@ -28,5 +28,8 @@ void parsed_free(struct parsed *d);
 // text[0..n) in pieces that end at cuts[0..n_cuts), which rise.
 void parsed_run(struct parsed *d, const output_format *f, const char *prompt, const char *text, size_t n,
                 const size_t *cuts, size_t n_cuts);
+// The same for a request with these tools (NULL: none), byte by byte if it is cut, else at once.
+void parsed_run_tools(struct parsed *d, const output_format *f, const struct output_tools *tools, const char *text,
+                      size_t n, bool is_cut);
 
 #endif

@@ -73,9 +73,11 @@ void chat_match(const tokenizer *tok, const struct vocab *vocab, const int32_t *
 
 // chat_answer.c
 struct answer; // the parsed answer of one stream
-// The prompt may end in the middle of a channel. It is not used after the call. Errors: RN_E_NOMEM.
+// The prompt may end in the middle of a channel. tools: n_tools bytes of JSON as rn_chat has them, whose schemas tell strings from other
+// values where the format does not; NULL: none. Neither is used after the call. Errors: RN_E_NOMEM.
 rn_status answer_create(const output_format *format, const tokenizer *tok, const struct vocab *vocab,
-                        const struct chat_prompt *prompt, struct answer **out, rn_error *err);
+                        const struct chat_prompt *prompt, const char *tools, size_t n_tools, struct answer **out,
+                        rn_error *err);
 void answer_destroy(struct answer *a); // NULL is fine
 // True if the control token is part of the format's tags, so that the parser needs its spelling.
 bool answer_spells(const struct answer *a, int32_t id);

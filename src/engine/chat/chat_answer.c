@@ -4,6 +4,7 @@
 // after it. The parser's events are copied, since they are valid only during the call.
 #include "base/mem.h"
 #include "engine/chat/chat.h"
+#include "grammar/calls/call_types.h"
 #include "tokenizer/id_list.h"
 #include <string.h>
 
@@ -21,6 +22,8 @@ struct answer {
     const tokenizer *tok;
     const struct vocab *vocab;
     output_parser *parser;
+    char *tools_text;       // NULL: they do not matter
+    struct json_tree tools; // of it
     struct id_list spelled; // ascending
     // Used by the reader only.
     struct text_buf bytes; // starts with an unused byte, so that offset 0 means none
@@ -55,12 +58,12 @@ static void count_held(void *user, const struct output_event *e) { ((struct answ
 
 // A prefilled answer is already in the caller's hands. The parser reads it to reach the right state; bytes that it still holds
 // back are not delivered again.
-static rn_status read_begun(struct answer *a, const output_format *format, const struct chat_prompt *prompt,
-                            const char *before, size_t n_before, rn_error *err) {
+static rn_status read_begun(struct answer *a, const output_format *format, const struct output_tools *tools,
+                            const struct chat_prompt *prompt, const char *before, size_t n_before, rn_error *err) {
     const char *const reply = prompt->text.s + prompt->reply_from;
     const size_t n = prompt->text.n - prompt->reply_from;
     output_parser *ended = NULL;
-    rn_status st = output_parser_create(format, before, n_before, &ended, err);
+    rn_status st = output_parser_create(format, tools, before, n_before, &ended, err);
     if (st == RN_OK) st = output_parser_push(ended, reply, n, note_channel, a, err);
     if (st == RN_OK) st = output_parser_finish(ended, count_held, a, err);
     if (st == RN_OK) st = output_parser_push(a->parser, reply, n, note_channel, a, err);
@@ -68,8 +71,19 @@ static rn_status read_begun(struct answer *a, const output_format *format, const
     return st;
 }
 
+static rn_status read_tools(struct answer *a, const output_format *format, const char *tools, size_t n,
+                            rn_error *err) {
+    if (!tools || !output_format_has_bare_strings(format)) return RN_OK;
+    a->tools_text = mem_alloc(n + 1);
+    if (!a->tools_text) return fail(err, RN_E_NOMEM, "chat: out of memory for tools");
+    memcpy(a->tools_text, tools, n);
+    const rn_status st = json_read(&a->tools, a->tools_text, n, err);
+    return st == RN_OK ? RN_OK : fail_in(err, st, "tools");
+}
+
 rn_status answer_create(const output_format *format, const tokenizer *tok, const struct vocab *vocab,
-                        const struct chat_prompt *prompt, struct answer **out, rn_error *err) {
+                        const struct chat_prompt *prompt, const char *tools, size_t n_tools, struct answer **out,
+                        rn_error *err) {
     struct answer *const a = mem_calloc(1, sizeof *a);
     *out = NULL;
     if (!a) return fail(err, RN_E_NOMEM, "chat: out of memory");
@@ -78,8 +92,11 @@ rn_status answer_create(const output_format *format, const tokenizer *tok, const
     a->n_dropped = prompt->n_dropped, a->untruncated = prompt->untruncated;
     const char *const before = prompt->text.n ? prompt->text.s + prompt->answer_from : "";
     const size_t n_before = prompt->reply_from - prompt->answer_from;
-    rn_status st = output_parser_create(format, before, n_before, &a->parser, err);
-    if (st == RN_OK && prompt->reply_from < prompt->text.n) st = read_begun(a, format, prompt, before, n_before, err);
+    rn_status st = read_tools(a, format, tools, n_tools, err);
+    const struct output_tools types = call_types(&a->tools), *const declared = a->tools_text ? &types : NULL;
+    if (st == RN_OK) st = output_parser_create(format, declared, before, n_before, &a->parser, err);
+    if (st == RN_OK && prompt->reply_from < prompt->text.n)
+        st = read_begun(a, format, declared, prompt, before, n_before, err);
     if (st == RN_OK) st = list_spelled(a, format, err);
     if (st == RN_OK)
         *out = a;
@@ -91,6 +108,8 @@ rn_status answer_create(const output_format *format, const tokenizer *tok, const
 void answer_destroy(struct answer *a) {
     if (!a) return;
     output_parser_destroy(a->parser);
+    json_free(&a->tools);
+    mem_free(a->tools_text);
     text_buf_free(&a->bytes);
     mem_free(a->spelled.ids);
     mem_free(a->pieces);

@@ -161,7 +161,11 @@ rn_status stream_make_answer(rn_stream *s, const rn_request *r, const output_for
         if (begins != RN_OK) return begins;
         if (r->chat->continue_final && (st = find_continued(s, p, ids, err)) != RN_OK) return st;
     }
-    return st == RN_OK ? answer_create(format, m->tok, package_vocab(m->pkg), p, &s->answer, err) : st;
+    if (st != RN_OK) return st;
+    // The grammar of calls goes by its own tools.
+    const struct grammar_text *const calls = r->grammar ? grammar_tools(r->grammar->g) : NULL;
+    return answer_create(format, m->tok, package_vocab(m->pkg), p, calls ? calls->s : r->chat->tools,
+                         calls ? calls->n : r->chat->n_tools, &s->answer, err);
 }
 
 rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_list *ids, rn_error *err) {

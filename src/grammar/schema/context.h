@@ -174,7 +174,15 @@ struct lit_set {
     uint32_t spelling;
 };
 
-enum { N_CODINGS = CODING_JSON + 1, MAX_SPELLINGS = 2 + ARGUMENT_TAGS, SPELLING_JSON = 0, SPELLING_ARGUMENTS = 1 };
+enum {
+    N_CODINGS = CODING_JSON + 1,
+    SPELLING_JSON = 0,
+    SPELLING_ARGUMENTS = 1, // then one for each of the tags around arguments
+    SPELLING_DECLARED = SPELLING_ARGUMENTS + 1 + ARGUMENT_TAGS,
+    // By the types that an argument may have beside string: sets of null, booleans, numbers, arrays and objects.
+    N_DECLARED = 32,
+    MAX_SPELLINGS = SPELLING_DECLARED + N_DECLARED
+};
 
 enum member_style {
     MEMBER_QUOTED, // names in quotes
@@ -194,6 +202,7 @@ struct spelling {
     expr_id strings;           // that it can write; EXPR_ANY: all
     expr_id before, after;     // a value
     uint32_t any_rule;         // rule of any value; UINT32_MAX: not made yet
+    bool is_made;              // of those by declared types
 };
 
 struct resource {

@@ -1,6 +1,7 @@
 // grammar/schema/spellings.c - how values are written: as JSON, and as the arguments of calls.
 #include "grammar/regex.h"
 #include "grammar/schema/context.h"
+#include "grammar/schema/declared.h"
 #include <string.h>
 
 enum { MAX_NAME = 100 }; // bytes of a name that is written
@@ -35,13 +36,23 @@ static expr_id has_text(struct context *c, struct text t) {
     return expr_cat(c->e, EXPR_ANY, expr_cat(c->e, text_expr(c, t), EXPR_ANY));
 }
 
-// Strings between tags that nothing takes for another value (output/output_params.c), or for a tag.
-static expr_id strings_between(struct context *c, const struct arguments_form *f, const struct argument_tag *tag) {
-    static const char like_others[] =
-        "-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|True|false|False|null|None|"
-        "\\{[^]*\\}|\\[[^]*\\]";
+// The values that a string between tags could be taken for.
+enum { N_OTHER_TYPES = 5 };
+static const struct {
+    unsigned types;
+    const char *like;
+} others[N_OTHER_TYPES] = {{TYPE_NULL, "null|None"},
+                           {TYPE_FALSE | TYPE_TRUE, "true|True|false|False"},
+                           {TYPE_NUMBER, "-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"},
+                           {TYPE_ARRAY, "\\[[^]*\\]"},
+                           {TYPE_OBJECT, "\\{[^]*\\}"}};
+
+// Strings between tags that nothing takes for another value of these types (output/output_params.c), or for a tag.
+static expr_id strings_between(struct context *c, const struct arguments_form *f, const struct argument_tag *tag,
+                               unsigned types) {
     expr_id x = expr_not(c->e, has_text(c, f->stop));
-    if (!tag->is_string) x = expr_and2(c->e, x, expr_not(c->e, pattern(c, like_others)));
+    for (int i = 0; i < N_OTHER_TYPES && !tag->is_string; i++)
+        if (types & others[i].types) x = expr_and2(c->e, x, expr_not(c->e, pattern(c, others[i].like)));
     if (tag->begin_not.n)
         x = expr_and2(c->e, x, expr_not(c->e, expr_cat(c->e, text_expr(c, tag->begin_not), EXPR_ANY)));
     return x;
@@ -61,7 +72,7 @@ static void spell_tags(struct context *c, struct spelling *p, const struct argum
         v->coding = CODING_UTF8;
         v->quote = EXPR_EMPTY;
         v->types = f->tags[i].types;
-        v->strings = v->types & TYPE_STRING ? strings_between(c, f, &f->tags[i]) : (expr_id)EXPR_ANY;
+        v->strings = v->types & TYPE_STRING ? strings_between(c, f, &f->tags[i], TYPE_ALL) : (expr_id)EXPR_ANY;
         if (f->has_breaks) v->before = v->after = expr_byte(c->e, '\n');
     }
 }
@@ -141,6 +152,28 @@ static bool can_be_tagged(const struct arguments_form *f, const char *s, size_t 
            s[0] != '/';
 }
 
+// How the value of an argument is spelled between tag i: where its schema says of which types it is, a string may read like a value of another
+// one. node: of its name; NULL: it is not declared by name.
+static uint32_t tagged_spelling(struct context *c, uint32_t i, const struct json_node *node) {
+    const struct argument_tag *const tag = &c->arguments->tags[i];
+    size_t n = 0;
+    const char *const name = node ? schema_name(node, &n) : "";
+    unsigned types = TYPE_ALL, set = 0;
+    if (tag->is_string || !(tag->types & TYPE_STRING)) return SPELLING_ARGUMENTS + 1 + i;
+    types = schema_declared_types(c->root, schema_declared_member(c->root, c->root, name, n));
+    for (unsigned k = 0; k < N_OTHER_TYPES; k++)
+        if (types & others[k].types) set |= 1u << k;
+    if (!(types & TYPE_STRING) || set == N_DECLARED - 1) return SPELLING_ARGUMENTS + 1 + i;
+    struct spelling *const p = &c->spellings[SPELLING_DECLARED + set];
+    if (!p->is_made) {
+        *p = c->spellings[SPELLING_ARGUMENTS + 1 + i];
+        p->strings = strings_between(c, c->arguments, tag, types);
+        p->any_rule = UINT32_MAX;
+        p->is_made = true;
+    }
+    return SPELLING_DECLARED + set;
+}
+
 static sym_id tagged_member(struct context *c, const struct json_node *node, expr_id names, lit_id *lits,
                             uint32_t n) {
     const struct arguments_form *const f = c->arguments;
@@ -158,7 +191,7 @@ static sym_id tagged_member(struct context *c, const struct json_node *node, exp
         const expr_id before = expr_cat(c->e, t->before, expr_cat(c->e, text, t->after));
         expr_id after = t->end;
         if (t->end_after != EXPR_EMPTY) after = expr_cat(c->e, after, expr_cat(c->e, text, t->end_after));
-        const sym_id value = schema_value_in(c, SPELLING_ARGUMENTS + 1 + i, lits, n);
+        const sym_id value = schema_value_in(c, tagged_spelling(c, i, node), lits, n);
         ways[n_ways++] = sym_seq(c->r, (sym_id[]){sym_term(c->r, before), value, sym_term(c->r, after)}, 3);
     }
     return sym_alt(c->r, ways, n_ways);
