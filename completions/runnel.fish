@@ -115,6 +115,7 @@ complete -c runnel -n '__runnel_command_is run' -l speculate -a 'none ngram suff
 complete -c runnel -n '__runnel_command_is run' -l draft-max -x -d 'with --speculate'
 complete -c runnel -n '__runnel_command_is run' -l draft-min -x -d 'with --speculate'
 complete -c runnel -n '__runnel_command_is run' -l draft-min-p -x -d 'with --draft'
+complete -c runnel -n '__runnel_command_is run' -l prediction -F -r -d 'a text that the answer is expected to repeat in large part, such as the file that it edits'
 complete -c runnel -n '__runnel_command_is run' -l special -d 'show control tokens in the text'
 complete -c runnel -n '__runnel_command_is run' -l parse-special -d 'parse control tokens in the prompt'
 complete -c runnel -n '__runnel_command_is run' -l token-healing -d 'let the answer begin inside the prompt\'s last word'

@@ -120,6 +120,7 @@ _runnel() {
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
       '--draft-min-p=[with --draft]:P: ' \
+      '--prediction=[a text that the answer is expected to repeat in large part, such as the file that it edits]:FILE:_files' \
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
       '--token-healing[let the answer begin inside the prompt'\''s last word]' \

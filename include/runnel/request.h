@@ -300,6 +300,11 @@ typedef struct rn_request {
     bool no_forced_tokens;
     // "draft" ends its guesses where its best one is less probable, 0..1. Default 0.
     float draft_min_p;
+    // A text that the answer is expected to repeat in large part, such as the file that it edits:
+    // "ngram" and "suffix" (speculate) look in it, too. As `parts`; at most as long as the context.
+    // RN_E_ARG without such a drafter.
+    const rn_part *prediction;
+    size_t n_prediction;
 } rn_request;
 RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
 static inline void rn_request_init(rn_request *r) {

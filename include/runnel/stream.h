@@ -76,6 +76,9 @@ typedef struct rn_usage {
     // Speculation (rn_request.draft_max): guesses that were evaluated, and those of them that were
     // right and are among completion_tokens.
     int64_t drafted_tokens, accepted_tokens;
+    // Of these guesses, those that were taken from rn_request.prediction: right ones, and wrong
+    // ones, which are not among completion_tokens.
+    int64_t accepted_prediction_tokens, rejected_prediction_tokens;
 } rn_usage;
 
 // Durations of a stream, in milliseconds. Owned by the library: a chunk points to it.

@@ -177,7 +177,13 @@ bool generation_take_drafters(generation *g, const char *names, char *why) {
     return true;
 }
 
-bool generation_speculates(const generation *g) { return g->speculate[0] && strcmp(g->speculate, "none") != 0; }
+// NULL: none.
+static const char *drafters_of(const generation *g) {
+    if (g->speculate[0]) return strcmp(g->speculate, "none") != 0 ? g->speculate : NULL;
+    return g->n_prediction ? "suffix" : NULL;
+}
+
+bool generation_speculates(const generation *g) { return drafters_of(g) != NULL; }
 
 bool generation_apply(const generation *g, rn_request *req, rn_sampling *sampling, rn_error *err) {
     if (!apply_sampling(g, sampling, err)) return false;
@@ -200,7 +206,9 @@ bool generation_apply(const generation *g, rn_request *req, rn_sampling *samplin
     if (!isnan(g->guidance_scale)) req->guidance_scale = (float)g->guidance_scale;
     req->negative_prompt = &g->negative[g->parse_special];
     req->n_negative_prompt = g->negative[0].n_text > 0;
-    req->speculate = generation_speculates(g) ? g->speculate : NULL;
+    req->speculate = drafters_of(g);
+    req->prediction = g->prediction;
+    req->n_prediction = g->n_prediction;
     req->draft_max = g->draft_max < 0 ? 0 : g->draft_max;
     req->draft_min = g->draft_min < 0 ? 0 : g->draft_min;
     req->draft_min_p = (float)g->draft_min_p;

@@ -22,7 +22,8 @@ enum {
     GENERATION_SAMPLERS = 256,
     GENERATION_SEQUENCES = 1024,
     GENERATION_SEQUENCE_TOKENS = 4096, // of all sequences together
-    GENERATION_SEQUENCE_MOST = 64      // of one
+    GENERATION_SEQUENCE_MOST = 64,     // of one
+    GENERATION_PREDICTION = 64         // parts of a prediction
 };
 enum { GENERATION_FIELDS = 40, GENERATION_OTHER_ROWS = 16 }; // room for the rows of rn_sampling_field(); for others
 
@@ -51,8 +52,10 @@ typedef struct generation {
     draft_heads heads;                   // of the drafters among them that stand on heads
     int32_t draft_max, draft_min;        // -1: not given
     double draft_min_p;                  // 0: not given
-    rn_part negative[2];                 // the negative prompt, without and with parse_special; n_text 0: none
-    char samplers[GENERATION_SAMPLERS];  // names separated by ';'; empty: not given
+    rn_part prediction[GENERATION_PREDICTION];
+    size_t n_prediction;                // texts of the prediction; with some, drafters are those named or suffix
+    rn_part negative[2];                // the negative prompt, without and with parse_special; n_text 0: none
+    char samplers[GENERATION_SAMPLERS]; // names separated by ';'; empty: not given
     size_t n_ban_ids, n_breakers;
     int32_t ban_ids[GENERATION_BAN_IDS];
     size_t n_sequences, n_sequence_tokens;

@@ -184,6 +184,67 @@ static bool each_drafter(void *target, size_t i, const char *key, const json_ite
     return generation_add_drafters(g, text.data, why);
 }
 
+static bool add_prediction(generation *g, const json_item *value, char *why) {
+    json_span text;
+    if (!json_item_text(value, &text, why)) return false;
+    if (g->n_prediction == GENERATION_PREDICTION) {
+        snprintf(why, NUMBER_WHY, "more than %d parts", GENERATION_PREDICTION);
+        return false;
+    }
+    g->prediction[g->n_prediction++] = (rn_part){.kind = RN_PART_TEXT, .text = text.data, .n_text = text.n};
+    return true;
+}
+
+struct typed_object {
+    const char *type, *name;
+    bool is_of_type;
+    const json_item *value;
+};
+
+static bool typed_member(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    struct typed_object *const o = target;
+    json_span text;
+    (void)i;
+    if (strcmp(key, o->name) == 0)
+        o->value = value;
+    else if (strcmp(key, "type") == 0 && json_item_is_text(value) && json_item_text(value, &text, why))
+        o->is_of_type = strcmp(text.data, o->type) == 0;
+    else
+        return false;
+    return true;
+}
+
+// The member of this name in an object that has only a type beside it; NULL: it is no such object.
+static const json_item *value_of_type(const json_item *object, const char *type, const char *name) {
+    struct typed_object o = {.type = type, .name = name};
+    char why[JSON_WHY];
+    if (!json_item_is_object(object) || !json_item_each(object, typed_member, &o, why)) return NULL;
+    return o.is_of_type ? o.value : NULL;
+}
+
+// A text, or as OpenAI has it, {"type": "content", "content": a text or [{"type": "text", "text": a text}, ..]}.
+static bool each_prediction(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    generation *const g = target;
+    g->n_prediction = 0; // in place of the default's
+    if (json_item_is_text(value)) return add_prediction(g, value, why);
+    const json_item *const content = value_of_type(value, "content", "content");
+    if (!content) {
+        snprintf(why, NUMBER_WHY, "must be a text, or {\"type\": \"content\", \"content\": ..}");
+        return false;
+    }
+    if (!json_item_is_array(content)) return add_prediction(g, content, why);
+    for (size_t k = 0; k < json_item_count(content); k++) {
+        const json_item *const text = value_of_type(json_item_at(content, k), "text", "text");
+        if (!text) {
+            snprintf(why, NUMBER_WHY, "content[%zu]: must be {\"type\": \"text\", \"text\": ..}", k);
+            return false;
+        }
+        if (!add_prediction(g, text, why)) return false;
+    }
+    return true;
+}
+
 static bool each_forced(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
     bool is_on = true;
@@ -251,6 +312,12 @@ static bool each_watermark(void *target, size_t i, const char *key, const json_i
 #define DRAFTERS_SCHEMA                                                                                              \
     "{'anyOf':[" SCHEMA_WORDS(DRAFTER_SCHEMA) ",{'type':'array','uniqueItems':true,'items':" SCHEMA_WORDS(           \
         DRAFTER_SCHEMA) "}]}"
+#define PREDICTION_PART_SCHEMA                                                                                       \
+    "{'type':'object','required':['type','text'],'properties':{'type':{'const':'text'},'text':{'type':'string'}}}"
+#define PREDICTION_SCHEMA                                                                                                            \
+    "{'anyOf':[{'type':'string'},{'type':'object','required':['type','content'],'properties':{"                                      \
+    "'type':{'const':'content'},'content':{'anyOf':[{'type':'string'},{'type':'array','maxItems':64,'items':" PREDICTION_PART_SCHEMA \
+    "}]}}}]}"
 #define BREAKERS_SCHEMA "{'type':'array','maxItems':32,'items':{'type':'string','minLength':1,'maxLength':40}}"
 #define BAN_IDS_SCHEMA  "{'type':'array','maxItems':1024,'items':{'type':'integer','minimum':0}}"
 static const member fixed_rows[] = {
@@ -272,6 +339,7 @@ static const member fixed_rows[] = {
     {"guidance_scale", MEMBER_REAL, .offset = offsetof(generation, guidance_scale), .min = 0, .max = 100},
     {"negative_prompt", MEMBER_EACH, .each = each_negative, .schema = "{'type':'string'}"},
     {"speculate", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_drafter, .schema = DRAFTERS_SCHEMA},
+    {"prediction", MEMBER_EACH, .each = each_prediction, .schema = PREDICTION_SCHEMA},
     {"draft_max", MEMBER_INT, .offset = offsetof(generation, draft_max), .min = 1, .max = 63},
     {"draft_min", MEMBER_INT, .offset = offsetof(generation, draft_min), .min = 0, .max = 63},
     {"draft_min_p", MEMBER_REAL, .offset = offsetof(generation, draft_min_p), .min = 0, .max = 1},

@@ -320,6 +320,7 @@ bool generation_check(const generation *g, const options *parsed) {
     }
     if (!generation_is_guided(g) && options_refuse(parsed, "negative-prompt", "without --guidance-scale"))
         return false;
+    if (!generation_speculates(g) && options_refuse(parsed, "prediction", "with --speculate none")) return false;
     if (!generation_speculates(g) && (options_refuse(parsed, "draft-max", "without --speculate") ||
                                       options_refuse(parsed, "draft-min", "without --speculate")))
         return false;

@@ -90,6 +90,10 @@ static void put_speculation(json_writer *w, const rn_usage *usage) {
     json_member_whole(w, "accepted", usage->accepted_tokens);
     json_member_rounded(w, "rows_per_token", (n + (double)(usage->drafted_tokens - usage->accepted_tokens)) / n,
                         THOUSANDTHS);
+    if (usage->accepted_prediction_tokens + usage->rejected_prediction_tokens > 0) {
+        json_member_whole(w, "accepted_prediction", usage->accepted_prediction_tokens);
+        json_member_whole(w, "rejected_prediction", usage->rejected_prediction_tokens);
+    }
     json_put_end(w, '}');
 }
 

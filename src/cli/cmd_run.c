@@ -1,5 +1,6 @@
 // cli/cmd_run.c - `runnel run`: continues one prompt and prints the text while it is generated.
 #include "app/chat_options.h"
+#include "app/files.h"
 #include "app/generation.h"
 #include "app/grammar_options.h"
 #include "app/interrupt.h"
@@ -18,6 +19,8 @@ typedef struct run {
     prompt prompt;
     chat_options chat;
     bytes messages; // the conversation as JSON
+    const char *prediction_file;
+    bytes prediction;
     run_print print;
 } run;
 
@@ -32,6 +35,13 @@ static const char *const notes = "Without a prompt, stdin is read when it is not
                                  "\n"
                                  "With --chat, stdout gets the content, and a line of JSON for each tool call;\n"
                                  "reasoning goes to stderr, at a terminal or with --show-reasoning.";
+
+static const option prediction_rows[] = {
+    {0, "prediction", "FILE", OPTION_TEXT, offsetof(run, prediction_file),
+     .help =
+         "a text that the answer is expected to repeat in large part, such as the file that it edits: guesses are "
+         "taken from it, too (--speculate suffix, unless another one is named); - is stdin"},
+};
 
 static bool check_together(run *r, const options *parsed) {
     const char *const with_ids = "with --ids, which are not parsed";
@@ -84,9 +94,12 @@ static int check_model(run *r) {
 }
 
 static int run_prompt(run *r, const options *parsed) {
+    r->g.n_prediction = r->prediction_file != NULL;
     if (!check_together(r, parsed)) return EXIT_CODE_USAGE;
     int code = prompt_read(&r->prompt, parsed);
     if (code != EXIT_CODE_OK) return code;
+    if (r->prediction_file && !file_read(r->prediction_file, TEXT_LIMIT, &r->prediction)) return EXIT_CODE_FAILED;
+    r->g.prediction[0] = (rn_part){.kind = RN_PART_TEXT, .text = r->prediction.data, .n_text = r->prediction.n};
     if ((code = chat_options_open(&r->chat)) != EXIT_CODE_OK) return code;
     r->on.n_seqs = generation_is_guided(&r->g);
     r->on.heads = &r->g.heads;
@@ -118,6 +131,7 @@ int cmd_run(int n_args, char **args) {
         GENERATION_STOP_GROUP(&r.g),
         MACHINE_DRAFT_GROUP(&r.on),
         GENERATION_DRAFT_GROUP(&r.g),
+        {NULL, prediction_rows, sizeof prediction_rows / sizeof *prediction_rows, &r},
         GENERATION_TEXT_GROUP(&r.g),
         GRAMMAR_OPTIONS_GROUP(&r.form),
         RUN_INTERVAL_GROUP(&r.g),
@@ -138,6 +152,7 @@ int cmd_run(int n_args, char **args) {
     prompt_free(&r.prompt);
     run_print_free(&r.print);
     bytes_free(&r.messages);
+    bytes_free(&r.prediction);
     chat_options_free(&r.chat);
     rn_grammar_close(r.grammar);
     grammar_options_free(&r.form);

@@ -24,7 +24,8 @@ struct sample_strategy {
     sampler *sampler;              // lent
     const struct token_gate *gate; // lent; NULL: all tokens may be drawn
     int32_t n_prompt, n_vocab;
-    bool has_begun; // the prompt's last row has been absorbed
+    struct draft_figures *figures; // lent; NULL without drafters
+    bool has_begun;                // the prompt's last row has been absorbed
     // Emitted, not evaluated yet. None before the first answer and after the last; several where tokens were forced, or banned strings took back
     // some of the tokens of a step.
     int32_t pending[MOST_PENDING];
@@ -252,12 +253,20 @@ static void show_path(struct sample_strategy *s, const struct row_results *r, co
     drafts_observe(s->drafts, &(struct certain_rows){.results = r, .rows = places, .at = s->n_certain, .n = n});
 }
 
+// Guesses from the prediction that were evaluated.
+static void count_predicted(struct sample_strategy *s, const struct row_results *r) {
+    const struct draft *const d = draft_of(s, r);
+    for (int32_t i = 0; d && i < d->n; i++)
+        s->figures->n_predicted += d->predicted[i] && !results_dropped(r, row_of(s, r, i));
+}
+
 // Emits tokens: drawn ones as long as there are rows, and those that have to follow as far as there is room.
 static rn_status emit_tokens(struct sample_strategy *s, const struct row_results *r, const struct emitter *out,
                              int32_t room, rn_error *err) {
     const struct strategy_env *const env = s->base.env;
     int32_t emitted[MOST_PENDING], path[DRAFT_MOST], n_emitted = 0, n_path = 0, n_drawn = 0, node = DRAFT_ROOT;
     enum emit_answer answer = EMIT_NEXT;
+    count_predicted(s, r);
     // n_path of them have rows; the token behind `node` can be drawn until one has none.
     for (bool has_row = true; has_row || (has_forced(s) && !s->one_by_one && room > 0 && n_emitted < MOST_PENDING);
          room--) {
@@ -280,6 +289,7 @@ static rn_status emit_tokens(struct sample_strategy *s, const struct row_results
             answer = EMIT_NEXT;
             continue;
         }
+        if (child != DRAFT_NONE) s->figures->n_predicted_right += draft_of(s, r)->predicted[child];
         if (answer == EMIT_END) break;
         emitted[n_emitted++] = token;
         s->n_emitted++;
@@ -347,6 +357,7 @@ rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **ou
                                   .guidance = spec->guidance,
                                   .rowmath = spec->rowmath,
                                   .n_prompt = spec->n_prompt,
+                                  .figures = spec->figures,
                                   .n_vocab = spec->n_vocab,
                                   .asks_forced = spec->gate && spec->gate->forced,
                                   .one_by_one = spec->tells_each_row || spec->guidance,

@@ -262,12 +262,14 @@ struct strategy_spec {
     // The text, prompt and emitted tokens, [n_text_most]; grows with each emission. Read by drafters.
     const int32_t *text;
     int32_t n_text_most;
+    int32_t n_before; // tokens before it in memory: of a prediction (drafter_spec.n_before in draft/drafter.h)
     // What guesses (draft/drafts.h), in order of preference; 0: nothing. The tokens and their bits are
     // the same with each of them.
     const struct drafter_choice *drafters;
     int32_t n_drafters;
-    const struct output_view
-        *outputs; // finished answers that drafters may look in (draft/output_store.h); NULL: none
+    // Finished answers that drafters may look in (draft/output_store.h); NULL: none.
+    const struct output_view *outputs;
+    struct draft_figures *figures; // what comes of the guesses is added; NULL without drafters
     // Most guesses of a step that are evaluated beside the row that is certain, at most DRAFT_MOST.
     int32_t draft_most;
     int32_t draft_least; // of these, made whether they pay or not

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/thread.h"
+#include "decoding/draft/draft.h"
 #include "decoding/draft/output_store.h"
 #include "decoding/step_time.h"
 #include "decoding/strategy.h"
@@ -245,10 +246,11 @@ struct stream_play {
     struct rewound rewound; // what the last emission took back
     int32_t *negative;      // the negative prompt's tokens; NULL: no guidance
     struct guidance guidance;
-    int32_t n_seq_limit;           // most tokens of sequences other than the main one
-    int64_t n_taken_back;          // tokens, of all emissions
-    struct output_view outputs;    // finished answers that its drafters look in
-    bool keeps_output;             // its own is added to them
+    int32_t n_seq_limit;        // most tokens of sequences other than the main one
+    int64_t n_taken_back;       // tokens, of all emissions
+    struct output_view outputs; // finished answers that its drafters look in
+    bool keeps_output;          // its own is added to them
+    struct draft_figures drafts;
     int64_t n_drafted, n_accepted; // scratch rows of the main sequence, and tokens that were emitted as drafted
 };
 
@@ -301,8 +303,10 @@ struct rn_stream {
     atomic_bool cancelled, paused;
 
     // The prompt, then the tokens of choice 0.
-    int32_t *tokens; // [n_limit + 1]
+    int32_t *tokens; // [n_limit + 1], in `predicted`
     int32_t n_prompt, n_tokens;
+    int32_t *predicted; // owned: [n_predicted] the prediction (prediction.c), then the tokens
+    int32_t n_predicted;
     int32_t n_limit;    // number of tokens at which the stream ends with `length`
     bool context_binds; // n_limit is the context, not max_tokens
     // n_limit is what a negative prompt leaves of the context, or of keys and values
@@ -509,6 +513,14 @@ rn_status stream_heal_prompt(rn_stream *s, const rn_request *r, struct id_list *
 
 // negative_prompt.c: s->play.guidance, if the request has a guidance scale, and the stream's limits with it; once it has its tokens.
 rn_status stream_guidance_create(rn_stream *s, const rn_request *r, rn_error *err);
+
+struct drafter_choice;
+// prediction.c: the end of the prompt, the request's prediction and an end mark, for the drafters that look in texts; none without a
+// prediction. Errors: of its parts; RN_E_LIMIT: it is longer than the context; RN_E_ARG: no drafter looks in texts.
+rn_status stream_read_prediction(const rn_stream *s, const rn_request *r, const struct id_list *prompt,
+                                 struct id_list *out, rn_error *err);
+rn_status stream_check_prediction(const rn_request *r, const struct drafter_choice *drafters, int32_t n,
+                                  rn_error *err);
 
 // token_gate.c: s->play.gate, if the request rules tokens out as it goes; before the sampler is made.
 rn_status stream_gate_create(rn_stream *s, const rn_request *r, rn_error *err);

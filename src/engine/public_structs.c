@@ -87,7 +87,7 @@ ELEMENTS(deltas, rn_delta, broken, "delta_stride", "chunk");
 
 rn_status own_request_read(const rn_request *theirs, struct own_request *own, rn_error *err) {
     rn_status st = sized_read(&public_request, theirs, &own->r, err);
-    if (st == RN_OK && (own->r.n_parts || own->r.n_negative_prompt))
+    if (st == RN_OK && (own->r.n_parts || own->r.n_negative_prompt || own->r.n_prediction))
         st = sized_check_stride(&public_parts, own->r.part_stride, err);
     if (st == RN_OK) st = sized_read(&public_sampling, own->r.sampling, &own->sampling, err);
     if (st == RN_OK && own->r.chat) st = sized_read(&public_chat, own->r.chat, &own->chat, err);

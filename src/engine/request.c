@@ -50,6 +50,8 @@ static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error
         return fail(err, RN_E_UNSUPPORTED, "speculate: not with guidance_scale");
     if (r->n_negative_prompt && r->guidance_scale == 1)
         return fail(err, RN_E_ARG, "negative_prompt: has no effect with guidance_scale 1");
+    if (r->n_prediction && !r->prediction)
+        return fail(err, RN_E_ARG, "prediction: NULL with n_prediction %zu", r->n_prediction);
     if (r->n_parts && !r->parts) return fail(err, RN_E_ARG, "parts: NULL with n_parts %zu", r->n_parts);
     if (r->n_parts && r->chat) return fail(err, RN_E_ARG, "parts: exclude chat, which is the whole prompt");
     if (r->n_reply && (r->session || (r->chat && r->chat->continue_final)))
@@ -226,11 +228,13 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
     spec.tells_drawn_from = r->sampled_logprobs >= 0;
     spec.tells_each_row = r->logprobs >= 0 || r->sampled_logprobs >= 0 || r->want_logits;
     spec.gate = s->play.gate_mask ? &s->play.gate : NULL;
-    spec.text = s->tokens, spec.n_text_most = s->n_limit + 1;
+    spec.text = s->tokens, spec.n_text_most = s->n_limit + 1, spec.n_before = s->n_predicted;
+    spec.figures = &s->play.drafts;
     spec.drafters = drafters;
     spec.draft_most = draft_most(r), spec.draft_least = r->draft_min, spec.draft_min_p = r->draft_min_p;
     spec.draws_on_step_thread = s->play.sampling.stage != NULL;
     rn_status st = request_read_drafters(s->engine, s->model_slot, r->speculate, drafters, &spec.n_drafters, err);
+    if (st == RN_OK) st = stream_check_prediction(r, drafters, spec.n_drafters, err);
     if (st == RN_OK) stream_show_outputs(s, drafters, spec.n_drafters);
     spec.outputs = s->play.keeps_output ? &s->play.outputs : NULL;
     if (st == RN_OK) st = kind->create(&spec, &s->play.strategy, err);
@@ -304,13 +308,17 @@ static rn_stream *new_stream(rn_engine *e, size_t model) {
 }
 
 // Copies the ids into the stream, with room for the tokens to generate.
-static rn_status take_tokens(rn_stream *s, const struct id_list *v, int32_t max_tokens, rn_error *err) {
+static rn_status take_tokens(rn_stream *s, const struct id_list *v, const struct id_list *prediction,
+                             int32_t max_tokens, rn_error *err) {
     if (v->n > INT32_MAX) return fail(err, RN_E_LIMIT, "prompt: %zu tokens", v->n);
     s->n_prompt = s->n_tokens = (int32_t)v->n;
     const rn_status st = set_limits(s, max_tokens, err);
     if (st != RN_OK) return st;
-    s->tokens = mem_calloc((size_t)s->n_limit + 1, sizeof *s->tokens);
-    if (!s->tokens) return no_memory(err);
+    s->predicted = mem_calloc(prediction->n + (size_t)s->n_limit + 1, sizeof *s->predicted);
+    if (!s->predicted) return no_memory(err);
+    if (prediction->n) memcpy(s->predicted, prediction->ids, prediction->n * sizeof *s->predicted);
+    s->n_predicted = (int32_t)prediction->n;
+    s->tokens = s->predicted + prediction->n;
     memcpy(s->tokens, v->ids, v->n * sizeof *v->ids);
     return RN_OK;
 }
@@ -426,7 +434,7 @@ rn_status rn_request_text(rn_engine *engine, const rn_request *req, char **text,
 
 rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy_kind *kind, const void *params,
                         rn_stream **out, rn_error *err) {
-    struct id_list v = {0};
+    struct id_list v = {0}, prediction = {0};
     rn_stream *s = NULL;
     *out = NULL;
     rn_status st = check_request(e, r, err);
@@ -448,7 +456,8 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     if (r->own_adapters)
         st = model_slot_read_adapters(s->model_slot, r->adapters, r->n_adapters, &s->prefix.adapters, err);
     if (st == RN_OK) st = make_healed_prompt(s, r, &v, err);
-    if (st == RN_OK) st = take_tokens(s, &v, r->max_tokens, err);
+    if (st == RN_OK) st = stream_read_prediction(s, r, &v, &prediction, err);
+    if (st == RN_OK) st = take_tokens(s, &v, &prediction, r->max_tokens, err);
     if (st == RN_OK) st = stream_guidance_create(s, r, err);
     if (st == RN_OK) st = copy_stops(s, r, err);
     if (st == RN_OK) st = stream_grammar_create(s, r, err);
@@ -468,6 +477,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
         !(s->scores.scratch = mem_calloc(stream_scratch_numbers(s->model_slot), sizeof *s->scores.scratch)))
         st = no_memory(err);
     mem_free(v.ids);
+    mem_free(prediction.ids);
     if (st == RN_OK)
         *out = s;
     else
@@ -486,7 +496,7 @@ rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, s
     if (st != RN_OK) return st;
     rn_stream *s = new_stream(e, model);
     if (!s) return no_memory(err);
-    st = take_tokens(s, &(struct id_list){(int32_t *)ids, n, n}, 0, err); // only read
+    st = take_tokens(s, &(struct id_list){(int32_t *)ids, n, n}, &(struct id_list){0}, 0, err); // only read
     const struct outbox_sizes z = {.buffer_tokens = 1, .chunk_tokens = 1, .end_text = UTF8_ASSEMBLER_MAX_OUT(0)};
     if (st == RN_OK && (!(s->text.a = mem_alloc(z.end_text)) || !(s->text.b = mem_alloc(z.end_text))))
         st = no_memory(err);
@@ -519,7 +529,7 @@ void stream_destroy(rn_stream *s) {
     mem_free(s->play.gate_mask);
     mem_free(s->play.negative);
     outbox_free(&s->out);
-    mem_free(s->tokens);
+    mem_free(s->predicted);
     mem_free(s->text.echo);
     mem_free(s->text.heal);
     mem_free(s->text.a);

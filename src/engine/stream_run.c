@@ -40,15 +40,18 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
     if (detail != s->end.detail) snprintf(s->end.detail, sizeof s->end.detail, "%s", detail);
     s->end.finish = why;
     const int64_t n_made = s->n_tokens - s->n_prompt;
-    s->end.usage = (rn_usage){.struct_size = sizeof s->end.usage,
-                              .prompt_tokens = s->n_prompt,
-                              .cached_tokens = s->prefix.n_cached,
-                              .completion_tokens = stream_emitted(s),
-                              .matched_tokens = s->prefix.n_matched,
-                              .rewound_tokens = s->play.n_taken_back,
-                              .drafted_tokens = s->play.n_drafted,
-                              .accepted_tokens = s->play.n_accepted,
-                              .miss = s->prefix.miss_text[0] ? s->prefix.miss_text : rn_miss_name(s->prefix.miss)};
+    s->end.usage =
+        (rn_usage){.struct_size = sizeof s->end.usage,
+                   .prompt_tokens = s->n_prompt,
+                   .cached_tokens = s->prefix.n_cached,
+                   .completion_tokens = stream_emitted(s),
+                   .matched_tokens = s->prefix.n_matched,
+                   .rewound_tokens = s->play.n_taken_back,
+                   .drafted_tokens = s->play.n_drafted,
+                   .accepted_tokens = s->play.n_accepted,
+                   .accepted_prediction_tokens = s->play.drafts.n_predicted_right,
+                   .rejected_prediction_tokens = s->play.drafts.n_predicted - s->play.drafts.n_predicted_right,
+                   .miss = s->prefix.miss_text[0] ? s->prefix.miss_text : rn_miss_name(s->prefix.miss)};
     s->end.timing = (rn_timing){.struct_size = sizeof s->end.timing,
                                 .queue_ms = ms(s->time.begin, s->time.scheduled),
                                 .prefill_ms = ms(s->time.scheduled, s->time.prompt),

@@ -88,6 +88,10 @@ def later_lines_are_drafted_from_earlier_answers():
         equal([again['text'], other['text']], [first['text']] * 2)
         right = [a.get('speculation', {}).get('accepted', 0) for a in (first, again)]
         check(right[1] > right[0] + 30 if not more else right[1] == right[0], right)
+    body = {'prompt': 'Once', 'n': 60, 'temp': 0}
+    plain, predicted = batch([body, {**body, 'prediction': first['text'], 'draft_min': 4}], '--parallel', 1, '--in-order').ok().lines
+    equal(predicted['text'], plain['text'])
+    check(predicted['speculation']['accepted_prediction'] > 20, predicted['speculation'])
     runnel('batch', '--outputs-mib', -1).fails(2, '--outputs-mib: -1 is outside 0..65536')
 
 

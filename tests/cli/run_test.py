@@ -235,6 +235,21 @@ def a_model_that_drafts_saves_steps_and_changes_no_text():
 
 
 @test
+def a_prediction_saves_steps_and_changes_no_text():
+    with Folder() as folder:
+        asked, file = ['run', PROMPT, *GREEDY, '-n', '40'], folder / 'before.txt'
+        text = ''.join(line['text'] for line in runnel(*asked, '--json').ok().lines)
+        file.write_text(text)
+        for more in ([], ['--speculate', 'ngram'], ['--speculate', 'suffix', '--draft-max', '8']):
+            answer = runnel(*asked, '--json', '--draft-min', '4', '--prediction', file, *more).ok().lines
+            equal(''.join(line['text'] for line in answer), text)
+            figures = answer[-1]['speculation']
+            check(figures['accepted_prediction'] > 10 and figures['accepted_prediction'] + figures['rejected_prediction'] <= figures['drafted'], figures)
+        runnel(*asked, '--prediction', folder / 'none').fails(1, 'none: No such file')
+        runnel(*asked, '--prediction', file, '--speculate', 'none').fails(2, '--prediction: has no effect with --speculate none')
+
+
+@test
 def guidance_goes_away_from_the_negative_prompt():
     asked = ['run', PROMPT, *GREEDY, '-n', '30']
     plain, towards = runnel(*asked).ok().text, 'There was a little girl who had a dog.'

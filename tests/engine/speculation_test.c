@@ -105,6 +105,101 @@ TEST(suffix_drafts_come_from_earlier_answers_of_the_same_client) {
     toy_rig_close(&g);
 }
 
+// Whatever is predicted, the tokens and bits are the same.
+TEST(a_prediction_saves_steps_where_the_answer_repeats_it) {
+    static const struct {
+        const char *speculate, *why;
+        int32_t from, n, wrong_each; // 1: all tokens are others
+        bool is_right;
+    } rows[] = {
+        {"ngram", "the whole answer", 0, 100, 0, true},
+        {"suffix", "the whole answer", 0, 100, 0, true},
+        {"suffix,ngram", "all but its beginning", 30, 70, 0, true},
+        {"ngram", "every seventh token is another one", 0, 100, 7, true},
+        {"suffix", "every seventh token is another one", 0, 100, 7, true},
+        {"ngram", "tokens that never come", 0, 100, 1, false},
+        {"suffix", "tokens that never come", 0, 100, 1, false},
+        {"suffix", "nothing", 0, 0, 0, false},
+    };
+    static struct outcome plain, o;
+    struct toy_rig g;
+    if (!toy_rig_open(&g, 64, 0, 1, 1) || !run_greedy(g.engine, NULL, 0, 0, &plain)) return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int32_t ids[100];
+        struct rn_sampling sampling;
+        rn_part parts[3], prompt;
+        rn_logit_bias bias[2];
+        rn_request r = repeating(&sampling, &prompt, bias);
+        for (int32_t k = 0; k < rows[i].n; k++)
+            ids[k] =
+                (plain.tokens[rows[i].from + k] + (rows[i].wrong_each && k % rows[i].wrong_each == 0 ? 150 : 0)) %
+                TOY_VOCAB;
+        for (int32_t k = 0; k < 3; k++) // in parts
+            parts[k] = (rn_part){.kind = RN_PART_IDS, .ids = ids + k * 30, .n_ids = k < 2 ? 30 : 40};
+        static const int32_t begin[] = {9, 8, 7};
+        prompt.ids = begin, prompt.n_ids = 3;
+        sampling.n_logit_bias = 0, sampling.temp = 0.0F;
+        r.seed = 1, r.logprobs = 0, r.speculate = rows[i].speculate, r.draft_min = r.draft_max = 4;
+        r.cache_salt = i + 1; // of no other's answers
+        r.prediction = parts, r.n_prediction = rows[i].n ? 3 : 1;
+        if (rows[i].n < 100) parts[0].n_ids = (size_t)rows[i].n, r.n_prediction = 1;
+        check_note("%s, %s", rows[i].speculate, rows[i].why);
+        if (!run_request(g.engine, &r, &o) || !CHECK_INT(o.n_tokens, plain.n_tokens)) break;
+        CHECK_MEM(o.tokens, plain.tokens, plain.n_tokens * sizeof *plain.tokens);
+        CHECK_MEM(o.logprobs, plain.logprobs, plain.n_tokens * sizeof *plain.logprobs);
+        const rn_usage *const u = &o.usage;
+        CHECK(u->accepted_prediction_tokens <= u->accepted_tokens && u->rejected_prediction_tokens >= 0);
+        CHECK(u->accepted_prediction_tokens + u->rejected_prediction_tokens <= u->drafted_tokens);
+        if (rows[i].is_right)
+            CHECK(u->accepted_prediction_tokens > 30);
+        else
+            CHECK_INT(u->accepted_prediction_tokens, 0);
+        if (rows[i].wrong_each > 1) CHECK(u->rejected_prediction_tokens > 3);
+    }
+    toy_rig_close(&g);
+}
+
+TEST(what_a_request_may_say_of_a_prediction) {
+    static int32_t many[TOY_CTX + 1];
+    static const struct {
+        const char *speculate, *says;
+        size_t n_ids;
+        int32_t id;
+        rn_status status;
+    } cases[] = {
+        {NULL, "prediction: has no effect without speculate ngram or suffix", 3, 0, RN_E_ARG},
+        {"ngram", NULL, TOY_CTX - 8, 0, RN_OK},
+        {"suffix", "prediction: longer than the context of 256 tokens", TOY_CTX + 1, 0, RN_E_LIMIT},
+        {"suffix", "ids[0]: token 300 is outside 0..299", 1, 300, RN_E_ARG},
+    };
+    struct toy_rig g;
+    if (!toy_rig_open(&g, 64, 0, 1, 1)) return;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rn_sampling sampling;
+        rn_part part, prediction = {.kind = RN_PART_IDS, .ids = many, .n_ids = cases[i].n_ids};
+        rn_logit_bias bias[2];
+        rn_stream *s;
+        rn_error err = {0};
+        rn_request r = repeating(&sampling, &part, bias);
+        check_note("case %d", (int)i);
+        many[0] = cases[i].id;
+        r.speculate = cases[i].speculate, r.prediction = &prediction, r.n_prediction = 1;
+        const rn_status st = rn_stream_begin(g.engine, &r, &s, &err);
+        if (CHECK_INT(st, cases[i].status) && cases[i].says) CHECK_HAS(err.text, cases[i].says);
+        rn_stream_close(s);
+    }
+    rn_error err = {0};
+    rn_stream *s;
+    struct rn_sampling sampling;
+    rn_part part;
+    rn_logit_bias bias[2];
+    rn_request r = repeating(&sampling, &part, bias);
+    r.speculate = "ngram", r.n_prediction = 1;
+    CHECK_INT(rn_stream_begin(g.engine, &r, &s, &err), RN_E_ARG);
+    CHECK_HAS(err.text, "prediction: NULL with n_prediction 1");
+    toy_rig_close(&g);
+}
+
 TEST(drafted_tokens_are_marked) {
     struct toy_rig g;
     struct rn_sampling sampling;

@@ -71,6 +71,19 @@ def the_openai_client_chats_streams_and_lists_models():
 
 
 @test
+def the_openai_client_predicts_an_answer():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        c = client(s)
+        more = {'model': 'm', 'messages': STORY, 'max_completion_tokens': 60, 'temperature': 0, 'extra_body': {'draft_min': 4, 'ignore_eos': True}}
+        text = c.chat.completions.create(**more).choices[0].message.content
+        for content in (text, [{'type': 'text', 'text': text[:90]}, {'type': 'text', 'text': text[90:]}]):
+            answer = c.chat.completions.create(**more, prediction={'type': 'content', 'content': content})
+            equal(answer.choices[0].message.content, text)
+            counts = answer.usage.completion_tokens_details
+            check(counts.accepted_prediction_tokens > 20 and counts.rejected_prediction_tokens >= 0, counts)
+
+
+@test
 def the_openai_client_reads_tool_calls():
     with Folder() as folder, serving(scripted(folder), '--output-format', 'hermes') as s:
         c = client(s)

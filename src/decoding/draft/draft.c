@@ -8,7 +8,7 @@ void draft_cut(struct draft *d, int32_t most, int32_t deepest) {
         depth[i] = parent == DRAFT_ROOT ? 1 : depth[parent] + 1;
         if (depth[i] > deepest) continue; // and so are its children
         place[i] = n;
-        d->tokens[n] = d->tokens[i], d->classes[n] = d->classes[i];
+        d->tokens[n] = d->tokens[i], d->classes[n] = d->classes[i], d->predicted[n] = d->predicted[i];
         d->parents[n++] = parent == DRAFT_ROOT ? DRAFT_ROOT : place[parent];
     }
     d->n = n;

@@ -4,6 +4,7 @@
 #ifndef RN_DECODING_DRAFT_DRAFT_H
 #define RN_DECODING_DRAFT_DRAFT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -17,12 +18,18 @@ struct draft {
     int32_t n;
     int32_t tokens[DRAFT_MOST], parents[DRAFT_MOST];
     uint8_t classes[DRAFT_MOST]; // how sure the guess is: of draft_odds.h
+    bool predicted[DRAFT_MOST];  // it is copied from the request's prediction
+};
+
+// What came of a stream's drafts.
+struct draft_figures {
+    int64_t n_predicted, n_predicted_right; // guesses from the prediction that were evaluated; of these, right
 };
 
 // Adds a node; there is room for it.
 static inline void draft_add(struct draft *d, int32_t token, int32_t parent, int32_t class) {
     d->tokens[d->n] = token, d->parents[d->n] = parent, d->classes[d->n] = (uint8_t) class;
-    d->n++;
+    d->predicted[d->n++] = false;
 }
 
 // The child of a node with this token; DRAFT_NONE: there is none.

@@ -87,9 +87,10 @@ struct drafter {
 
 // What a drafter is made from. Pointers stay the caller's and outlive it.
 struct drafter_spec {
-    // The text, prompt and emitted tokens, [n_text_most]; grows with each emission.
+    // The text, prompt and emitted tokens, [n_text_most]; grows with each emission. Before it in memory there are n_before tokens of another one, the
+    // request's prediction: the prompt's end, then what may follow, then a negative number.
     const int32_t *text;
-    int32_t n_text_most, n_prompt;
+    int32_t n_text_most, n_prompt, n_before;
     int32_t n_vocab; // of the main model
     const struct rowmath *rowmath;
     int32_t slot;                      // of the model that drafts, where the kind needs one
@@ -104,7 +105,8 @@ struct drafter_kind {
     bool needs_model; // on a slot of the engine
     uint32_t parts;   // of draft heads that it stands on, bits 1 << enum strategy_part; 0: on none
     rn_status (*create)(const struct drafter_spec *spec, drafter **out, rn_error *err);
-    bool reads_outputs; // drafter_spec.outputs, to which the stream's answer is added when it has ended
+    bool reads_prediction; // drafter_spec.n_before
+    bool reads_outputs;    // drafter_spec.outputs, to which the stream's answer is added when it has ended
 };
 extern const struct drafter_kind drafter_kinds[];
 extern const size_t drafter_n_kinds;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 const struct drafter_kind drafter_kinds[] = {
-    {"ngram", .create = ngram_drafter_create},
-    {"suffix", .create = suffix_drafter_create, .reads_outputs = true},
+    {"ngram", .create = ngram_drafter_create, .reads_prediction = true},
+    {"suffix", .create = suffix_drafter_create, .reads_prediction = true, .reads_outputs = true},
     {"draft", .needs_model = true, .create = model_drafter_create},
     {"medusa", .parts = 1U << STRATEGY_PART_MEDUSA, .create = medusa_drafter_create},
 };

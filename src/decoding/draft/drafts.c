@@ -45,6 +45,7 @@ rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, r
         const struct drafter_spec s = {.text = spec->text,
                                        .n_text_most = spec->n_text_most,
                                        .n_prompt = spec->n_prompt,
+                                       .n_before = spec->n_before,
                                        .n_vocab = spec->n_vocab,
                                        .rowmath = spec->rowmath,
                                        .slot = c->slot,

@@ -6,24 +6,29 @@
 struct ngram_drafter {
     drafter base;
     struct ngram_index index;
-    const int32_t *text; // lent: prompt and answer
+    const int32_t *text; // lent: the prediction, if there is one, prompt and answer
+    int32_t n_before;    // tokens of the prediction
 };
 
-// A copy may run over the end of the text: it goes on with what it has guessed. The match grows with each guess that is right.
+// A copy may run over the end of the text: it goes on with what it has guessed. It ends with a prediction's end. The match grows with each guess
+// that is right.
 static void draft(drafter *base, int32_t n, struct draft *out) {
     struct ngram_drafter *d = (struct ngram_drafter *)base;
+    n += d->n_before;
     ngram_index_add(&d->index, d->text, n);
     const struct ngram_match match = ngram_index_find(&d->index, d->text);
     out->n = 0;
     while (match.n > 0 && out->n < DRAFT_MOST) {
-        const int32_t i = out->n, from = match.at + i;
-        draft_add(out, from < n ? d->text[from] : out->tokens[from - n], i - 1, draft_class_of_match(match.n + i));
+        const int32_t i = out->n, from = match.at + i, token = from < n ? d->text[from] : out->tokens[from - n];
+        if (token < 0) break;
+        draft_add(out, token, i - 1, draft_class_of_match(match.n + i));
+        out->predicted[i] = from < d->n_before;
     }
 }
 
 static void cut(drafter *base, int32_t n) {
     struct ngram_drafter *d = (struct ngram_drafter *)base;
-    ngram_index_cut(&d->index, d->text, n);
+    ngram_index_cut(&d->index, d->text, d->n_before + n);
 }
 
 static void destroy(drafter *base) {
@@ -39,9 +44,10 @@ rn_status ngram_drafter_create(const struct drafter_spec *spec, drafter **out, r
     *out = NULL;
     if (!d) return fail(err, RN_E_NOMEM, "ngram: out of memory");
     d->base.ops = &ops;
-    d->text = spec->text;
+    d->text = spec->text - spec->n_before;
+    d->n_before = spec->n_before;
     draft_odds_init_matches(&d->base.odds);
-    const rn_status st = ngram_index_init(&d->index, spec->n_text_most, err);
+    const rn_status st = ngram_index_init(&d->index, spec->n_before + spec->n_text_most, err);
     if (st == RN_OK)
         *out = &d->base;
     else

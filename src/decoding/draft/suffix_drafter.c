@@ -18,7 +18,8 @@ static const float store_shares[STORE_CLASSES] = {0.4F, 0.55F, 0.75F, 0.75F, 0.8
 struct suffix_drafter {
     drafter base;
     struct suffix_automaton own;
-    const int32_t *text;        // lent: prompt and answer
+    const int32_t *text;        // lent: the prediction, if there is one, prompt and answer
+    int32_t n_before;           // tokens of the prediction
     struct output_view outputs; // lent; its store NULL: there is none
 };
 
@@ -28,8 +29,9 @@ struct chain {
     uint8_t classes[DRAFT_MOST];
     double reach[DRAFT_MOST]; // how probable it is that a guess and all before it are right
     int32_t n;
-    double score; // guesses that are right, on average
-    int32_t place;
+    double score;      // guesses that are right, on average
+    int32_t place;     // in the store, from which it was copied; SUFFIX_NONE: none
+    bool is_predicted; // it is copied from the prediction
 };
 
 static void chain_add(struct chain *c, const struct draft_odds *odds, int32_t token, int32_t class) {
@@ -41,15 +43,16 @@ static void chain_add(struct chain *c, const struct draft_odds *odds, int32_t to
 
 // ---- the text itself ----
 
-// A copy may run over the end of the text: it goes on with what it has guessed.
+// A copy may run over the end of the text: it goes on with what it has guessed. It ends with a prediction's end.
 static void guess_own(const struct suffix_drafter *d, int32_t n, struct chain *out) {
     const struct suffix_match match = suffix_automaton_find(&d->own);
     *out = (struct chain){.place = SUFFIX_NONE};
     if (match.n < LEAST_MATCH) return;
     while (out->n < DRAFT_MOST) {
-        const int32_t from = match.at + out->n;
-        chain_add(out, &d->base.odds, from < n ? d->text[from] : out->tokens[from - n],
-                  draft_class_of_match(match.n + out->n));
+        const int32_t from = match.at + out->n, token = from < n ? d->text[from] : out->tokens[from - n];
+        if (token < 0) break;
+        out->is_predicted = from < d->n_before;
+        chain_add(out, &d->base.odds, token, draft_class_of_match(match.n + out->n));
     }
 }
 
@@ -121,6 +124,7 @@ static void join(const struct chain *chains, struct draft *out) {
         const int32_t token = c->tokens[c->n_context + at[k]], there = draft_child(out, node[k], token);
         if (there == DRAFT_NONE) draft_add(out, token, node[k], c->classes[at[k]]);
         node[k] = there == DRAFT_NONE ? out->n - 1 : there;
+        out->predicted[node[k]] |= c->is_predicted;
         at[k]++;
     }
 }
@@ -129,6 +133,7 @@ static void draft(drafter *base, int32_t n, struct draft *out) {
     struct suffix_drafter *d = (struct suffix_drafter *)base;
     struct chain chains[2] = {{.n = 0}, {.n = 0}};
     out->n = 0;
+    n += d->n_before;
     if (suffix_automaton_add(&d->own, d->text, n, MOST_ADDED)) guess_own(d, n, &chains[0]);
     if (d->outputs.store) {
         output_store_work(d->outputs.store, STORE_WORK);
@@ -138,7 +143,10 @@ static void draft(drafter *base, int32_t n, struct draft *out) {
     join(chains, out);
 }
 
-static void cut(drafter *base, int32_t n) { suffix_automaton_cut(&((struct suffix_drafter *)base)->own, n); }
+static void cut(drafter *base, int32_t n) {
+    struct suffix_drafter *d = (struct suffix_drafter *)base;
+    suffix_automaton_cut(&d->own, d->n_before + n);
+}
 
 static void destroy(drafter *base) {
     suffix_automaton_free(&((struct suffix_drafter *)base)->own);
@@ -152,12 +160,13 @@ rn_status suffix_drafter_create(const struct drafter_spec *spec, drafter **out, 
     *out = NULL;
     if (!d) return fail(err, RN_E_NOMEM, "suffix: out of memory");
     d->base.ops = &ops;
-    d->text = spec->text;
+    d->text = spec->text - spec->n_before;
+    d->n_before = spec->n_before;
     if (spec->outputs) d->outputs = *spec->outputs;
     draft_odds_init_matches(&d->base.odds);
     for (int32_t i = 0; i < STORE_CLASSES; i++)
         d->base.odds.right[DRAFT_MATCH_CLASSES + i] = store_shares[i] * d->base.odds.seen[DRAFT_MATCH_CLASSES + i];
-    const rn_status st = suffix_automaton_init(&d->own, spec->n_text_most, err);
+    const rn_status st = suffix_automaton_init(&d->own, spec->n_before + spec->n_text_most, err);
     if (st == RN_OK)
         *out = &d->base;
     else

@@ -206,6 +206,7 @@ static const struct {
     {"token_healing", "token_healing", API_INVALID_VALUE},
     {"guidance_scale", "guidance_scale", API_INVALID_VALUE},
     {"negative_prompt", "negative_prompt", API_INVALID_VALUE},
+    {"prediction", "prediction", API_INVALID_VALUE},
     {"ids", NULL, API_INVALID_TOKEN},
     {"prompt", NULL, API_INVALID_VALUE},
     {"logit_bias", "logit_bias", API_INVALID_VALUE},

@@ -82,6 +82,7 @@ bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, 
     if (req->chat && !j->server->models[j->model].can_chat) return fail_chat(j, prompt_name, e);
     req->model = j->model;
     req->adapters = j->adapters.of, req->n_adapters = j->adapters.n, req->own_adapters = j->own_adapters;
+    j->has_prediction = req->n_prediction > 0;
     req->client = j->client;
     req->cache_salt = j->salt;
     req->cache_whole_pages = job_shares_prefixes(j);
@@ -385,6 +386,8 @@ rn_usage job_usage_so_far(const job *j) {
         sum.cached_tokens += p->usage.cached_tokens;
         sum.completion_tokens += p->is_done ? p->usage.completion_tokens : (int64_t)p->n_tokens;
         sum.reasoning_tokens += p->usage.reasoning_tokens;
+        sum.accepted_prediction_tokens += p->usage.accepted_prediction_tokens;
+        sum.rejected_prediction_tokens += p->usage.rejected_prediction_tokens;
     }
     sum.prompt_tokens /= (int64_t)j->n_answers;
     sum.cached_tokens /= (int64_t)j->n_answers;

@@ -89,6 +89,7 @@ struct job {
     job_part *parts;
     rn_prompt *prompt; // of the parts that begin, if there are several answers to it
     bool has_begun, has_ended, has_failed;
+    bool has_prediction;    // its requests have
     atomic_bool is_revoked; // its key is not valid any more: it fails as soon as it is advanced
     api_error error;
     job_emit emit;

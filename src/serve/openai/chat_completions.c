@@ -254,7 +254,6 @@ static const api_refusal refused[] = {
     {"function_call", "\"none\"", "deprecated: use tool_choice"},
     {"modalities", "[\"text\"]", MEDIA},
     {"audio", "", MEDIA},
-    {"prediction", "", "predicted output is not supported yet"},
     {"web_search_options", "", "web search is not supported"},
     {"chat_template", "", "set the template at the server: --chat-template"},
 };

@@ -20,6 +20,10 @@ static void put_usage(json_writer *w, const job *j) {
     json_put_end(w, '}');
     json_member_begin(w, "completion_tokens_details", '{');
     json_member_whole(w, "reasoning_tokens", u.reasoning_tokens);
+    if (j->has_prediction) {
+        json_member_whole(w, "accepted_prediction_tokens", u.accepted_prediction_tokens);
+        json_member_whole(w, "rejected_prediction_tokens", u.rejected_prediction_tokens);
+    }
     json_put_end(w, '}');
     json_put_end(w, '}');
 }
