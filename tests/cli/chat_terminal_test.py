@@ -266,7 +266,7 @@ def ten_turns_with_smollm2_evaluate_what_is_new_alone():
     told = runnel('chat', '-m', smollm2(), '--temp', '0', '-n', '24', '--each-line',
                   stdin='\n'.join(q + '\n/stats' for q in questions).encode()).ok()
     rows = [(int(m[1]), int(m[2]), int(m[3])) for m in
-            re.finditer(r'last reply: (\d+) tokens .*? a prompt of (\d+) in .*?, (\d+) of it', told.err)]
+            re.finditer(r'last reply: (\d+) tokens .*? a prompt of (\d+) in .*?, (\d+) of them', told.err)]
     equal(len(rows), 10)
     for (made, prompt, _), (_, _, cached) in zip(rows, rows[1:]):
         check(cached >= prompt + made - 1, f'{cached} cached, {prompt} + {made} were held')

@@ -87,12 +87,15 @@ TEST(a_strategy_that_needs_more_than_was_planned_is_refused_with_what_reserves_i
         struct strategy_needs needs;
         const char *want; // NULL: there is room
     } cases[] = {
-        {{1, 0, 1}, NULL},
-        {{0, 0, 0}, NULL}, // as the row before
-        {{3, 0, 1}, "strategy beam: needs 3 sequences for a stream, 2 are planned for "},
-        {{1, 65, 1}, "strategy beam: needs 65 scratch nodes for a stream, 64 are planned for "},
-        {{1, 8, 1}, "strategy beam: needs 10 slots of recurrent state for a stream, 2 are planned for "},
-        {{1, 0, 1 << 20}, "strategy beam: needs 1048576 rows with logits in a step for a stream, "},
+        {{.n_seqs = 1, .n_results = 1}, NULL},
+        {{0}, NULL}, // as the row before
+        {{.n_seqs = 3, .n_results = 1}, "strategy beam: needs 3 sequences for a stream, 2 are planned for "},
+        {{.n_seqs = 1, .n_scratch = 65, .n_results = 1},
+         "strategy beam: needs 65 scratch nodes for a stream, 64 are planned for "},
+        {{.n_seqs = 1, .n_scratch = 8, .n_results = 1},
+         "strategy beam: needs 10 slots of recurrent state for a stream, 2 are planned for "},
+        {{.n_seqs = 1, .n_results = 1 << 20},
+         "strategy beam: needs 1048576 rows with logits in a step for a stream, "},
     };
     rn_error err = {0};
     rn_engine *e;

@@ -34,7 +34,7 @@ GROWTH_MIB = 64             # from the middle of the time to its end, where that
 CURVE_POINTS = 12
 REPORT = re.compile(r'Sanitizer|runtime error:|Assertion')
 PLAIN = {'--threads': 1, '--ctx': 256, '--streams': 4, '--queue': 24, '--access-log': 'none', '--ping-seconds': 1, '--drain-seconds': 60,
-         '--resume-mib': 2, '--responses-mib': 1}
+         '--resume-mib': 16, '--responses-mib': 1}
 # A small quarantine: what was freed does not pile up and hide what was not.
 os.environ['ASAN_OPTIONS'] = 'detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=8'
 os.environ['UBSAN_OPTIONS'] = 'print_stacktrace=1:halt_on_error=1'

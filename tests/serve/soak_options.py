@@ -1,7 +1,9 @@
 """tests/serve/soak_options.py - the options of a soak's servers, drawn at random. soak_test.py holds the table to `runnel serve --help`."""
 
+from serving import MODEL
+
 # None: not given. Values are such that answers stay as they are, and a busy machine under sanitizers still keeps every time limit
-# but --queue-seconds. `--memory` is a little more than the server's own plan.
+# but --queue-seconds, and the streams that clients come back to are held until then whatever else is finished. `--memory` is a little more than the server's own plan.
 FITTING = 'what the plan takes'
 VALUES = {
     '--threads': (1, 1, 2, 3), '--ctx': (256, 256, 320, 512), '--streams': (1, 2, 4, 4, 16), '--queue': (8, 24, 24, None),
@@ -15,7 +17,8 @@ VALUES = {
     '--max-header-block': (None, 4096, 1 << 20), '--max-headers': (None, 16, 1024), '--max-header': (None, 512, 1 << 20),
     '--max-body': (None, 1), '--max-bodies': (None, 1, 64), '--header-seconds': (None, 0, 3600), '--body-seconds': (None, 0, 3600),
     '--idle-seconds': (None, 0, 30), '--write-seconds': (None, 0, 30), '--ping-seconds': (1, 1, 0, None),
-    '--resume-grace-seconds': (None, 20), '--resume-seconds': (None, 3600), '--resume-mib': (1, 2), '--responses-mib': (0, 1, 1), '--outputs-mib': (0, 1, 16),
+    '--resume-grace-seconds': (None, 20), '--resume-seconds': (None, 3600), '--resume-mib': (16, 64), '--responses-mib': (0, 1, 1), '--outputs-mib': (0, 1, 16),
+    '--draft': (None, None, MODEL),
 }
 NOT_DRAWN = {
     '--lora': 'adapters are of one shape of model: serve/lora_test.py',
