@@ -59,6 +59,7 @@ bool tool_choice_read(tool_choice *c, const json_item *value, char *why) {
     if (!type) return say(why, "type", "is missing");
     if (is_word(type, "allowed_tools")) return read_allowed(c, value, why);
     c->mode = TOOLS_REQUIRED;
+    c->is_one = true;
     if (is_word(type, "function")) return add_function(c, value, why);
     c->is_unsupported = json_item_is_text(type);
     return say(why, "type", "must be function or allowed_tools");
@@ -74,6 +75,7 @@ bool tool_choice_read_type(tool_choice *c, const json_item *value, char *why) {
     if (!json_item_word(type, types, 4, &c->mode, type_why)) return say(why, "type", type_why);
     if (c->mode <= (int32_t)TOOLS_REQUIRED) return true;
     c->mode = TOOLS_REQUIRED;
+    c->is_one = true;
     return add_name(c, json_item_member(value, "name"), "name", why);
 }
 
@@ -103,7 +105,7 @@ bool tool_choice_source(const tool_choice *c, const char *tools, bool is_single,
     source->n_text = tools ? strlen(tools) : 0;
     source->choices = c->names;
     source->n_choices = c->n_names;
-    source->single_call = is_single;
+    source->single_call = is_single || c->is_one;
     source->optional_calls = !is_required;
     return tools && strcmp(tools, "[]") != 0;
 }

@@ -65,7 +65,7 @@ def a_line_may_have_to_call_a_tool():
     tools = [{'type': 'function', 'function': f} for f in (look, {'name': 'f'})]
     base = {'messages': [{'role': 'user', 'content': 'Once'}], 'tools': tools, 'temp': 2, 'seed': 4, 'n': 200}
     named = {'type': 'function', 'function': {'name': 'look'}}
-    more = [{'tool_choice': 'required', 'parallel_tool_calls': False}, {'tool_choice': named, 'parallel_tool_calls': False},
+    more = [{'tool_choice': 'required', 'parallel_tool_calls': False}, {'tool_choice': named},
             {'tool_choice': 'required', 'regex': 'a'}, {'tool_choice': named, 'tools': tools[1:]}, {'tool_choice': 'some'}]
     lines = [{'id': i, **base, **m} for i, m in enumerate(more)]
     with Folder() as folder:

@@ -4,7 +4,7 @@ import json
 
 import script_model
 from api import PLAIN, SCRIPTS, STORY, chat_model, error_of, good, joined, post, serving, stream
-from serving import Folder, check, equal, main, test
+from serving import Folder, check, equal, main, runnel, test
 
 CHAT = '/v1/chat/completions'
 SCHEMAS = {
@@ -60,13 +60,32 @@ def required_calls_some_tool_and_a_name_that_one():
             check(not choice['message']['content'] and choice['finish_reason'] == 'tool_calls', choice)
             seen |= {name for name, _ in calls}
             most = max(most, len(calls))
-            one = good(s, CHAT, messages=STORY, tools=TOOLS, tool_choice=look, seed=seed, parallel_tool_calls=False, **ANY)['choices'][0]['message']
+            one = good(s, CHAT, messages=STORY, tools=TOOLS, tool_choice=look, seed=seed, **ANY)['choices'][0]['message']
             check_all(calls_of(one), 'named', ('look',), one=True)
             few = good(s, CHAT, messages=STORY, tools=TOOLS, tool_choice={'type': 'allowed_tools', 'allowed_tools': some}, seed=seed,
                        parallel_tool_calls=False, **ANY)['choices'][0]['message']
             check_all(calls_of(few), 'allowed', ('look', 'nothing'), one=True)
         equal(seen, set(SCHEMAS))
         check(most > 1, 'never several calls')
+
+
+@test
+def a_tool_that_is_named_is_called_once_in_every_format():
+    with Folder() as folder:
+        model = chat_model(folder)
+        listed = runnel('run', '-m', model, '--chat', 'Once', '--output-format', 'x').err.split('known ones are ')[1].split('\n')[0].split(', ')
+        check(len(listed) > 30, listed)
+        for form in listed:
+            with serving(model, '--output-format', form) as s:
+                body = {'messages': STORY, 'tools': TOOLS, 'tool_choice': {'type': 'function', 'function': {'name': 'look'}}, 'n': 8, **ANY}
+                if form in ('none', 'think'):
+                    check('has no calls' in error_of(post(s, CHAT, **body).json)['message'], form)
+                    continue
+                whole = [c for c in good(s, CHAT, **body)['choices'] if c['finish_reason'] != 'length']
+                check(whole, form)
+                for choice in whole:
+                    equal(choice['finish_reason'], 'tool_calls', form)
+                    check_all(calls_of(choice['message']), form, ('look',), one=True)
 
 
 @test
@@ -91,12 +110,13 @@ def other_dialects_have_it_too():
             del flat['max_tokens']
             for choice, names in (('required', SCHEMAS), ({'type': 'function', 'name': 'stop'}, ['stop']),
                                   ({'type': 'allowed_tools', 'mode': 'required', 'tools': [{'type': 'function', 'name': 'look'}]}, ['look'])):
-                answer = good(s, '/v1/responses', input='Once', tools=FLAT, tool_choice=choice, parallel_tool_calls=False, **flat)
+                one = {} if len(names) == 1 and 'mode' not in choice else {'parallel_tool_calls': False}
+                answer = good(s, '/v1/responses', input='Once', tools=FLAT, tool_choice=choice, **one, **flat)
                 check_all([(o['name'], json.loads(o['arguments'])) for o in answer['output'] if o['type'] == 'function_call'], choice, names, one=True)
                 equal(answer['tool_choice'], choice)
             for choice, names in (({'type': 'any'}, SCHEMAS), ({'type': 'tool', 'name': 'look'}, ['look'])):
-                answer = good(s, '/v1/messages', model='m', messages=STORY, tools=OWN, max_tokens=400,
-                              tool_choice={**choice, 'disable_parallel_tool_use': True}, **more)
+                one = {'disable_parallel_tool_use': True} if choice['type'] == 'any' else {}
+                answer = good(s, '/v1/messages', model='m', messages=STORY, tools=OWN, max_tokens=400, tool_choice={**choice, **one}, **more)
                 check_all([(b['name'], b['input']) for b in answer['content'] if b['type'] == 'tool_use'], choice, names, one=True)
                 equal(answer['stop_reason'], 'tool_use')
             answer = good(s, '/v1/runnel/generate', messages=STORY, tools=TOOLS, tool_choice='required', parallel_tool_calls=False, max_tokens=400, **more)

@@ -42,7 +42,7 @@ export function features(inFolder) {
     usage_stream: async (at) => counts(await streamed(at).finalMessage()),
     async forced(at) {
       const tell = {name: 'tell', input_schema: answer};
-      const told = await create(at, {tools: [look, tell], tool_choice: {type: 'tool', name: 'tell', disable_parallel_tool_use: true}});
+      const told = await create(at, {tools: [look, tell], tool_choice: {type: 'tool', name: 'tell'}});
       return told.content.find((b) => b.type === 'tool_use').input;
     },
     schema: async (at) => JSON.parse(text(await create(at, {output_config: {format: {type: 'json_schema', schema: answer}}}))),

@@ -52,7 +52,7 @@ export function features(inFolder) {
     },
     async forced(at) {
       const tell = {type: 'function', function: {name: 'tell', parameters: answer}};
-      const told = await create(at, {tools: [look, tell], tool_choice: {type: 'function', function: {name: 'tell'}}, parallel_tool_calls: false});
+      const told = await create(at, {tools: [look, tell], tool_choice: {type: 'function', function: {name: 'tell'}}});
       const [call] = told.choices[0].message.tool_calls;
       return JSON.parse(call.function.arguments);
     },

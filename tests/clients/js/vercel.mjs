@@ -58,8 +58,10 @@ export function features(inFolder) {
                                                                     supportsStructuredOutputs: true})(at.model)}))).object,
     async forced(at) {
       const tell = tool({description: 'Tells.', inputSchema: jsonSchema(answer)});
-      const done = await generateText(basis(at, {tools: {tell}, toolChoice: 'required'}));
-      return done.toolCalls[0].input;
+      const done = await generateText(basis(at, {tools: {tell}, toolChoice: {type: 'tool', toolName: 'tell'}}));
+      const [call, ...more] = done.toolCalls;
+      if (more.length) throw new Error('more than one call');
+      return call.input;
     },
     embeddings: async (at) => (await embedMany({model: connect(at.url, at.key).textEmbeddingModel(at.model), values: at.texts})).embeddings,
     async cancel(at) {

@@ -72,7 +72,7 @@ def schema(at):
 
 def forced(at):
     tell = {'name': 'tell', 'input_schema': SCHEMA}
-    call, = calls(create(at, tools=[LOOK, tell], tool_choice={'type': 'tool', 'name': 'tell', 'disable_parallel_tool_use': True}))
+    call, = calls(create(at, tools=[LOOK, tell], tool_choice={'type': 'tool', 'name': 'tell'}))
     return call.input
 
 

@@ -64,7 +64,7 @@ def schema(at):
 
 def forced(at):
     tool = {'type': 'function', 'function': {'name': 'tell', 'strict': True, 'parameters': {**Answer.model_json_schema(), 'additionalProperties': False}}}
-    message = create(at, tools=[LOOK, tool], tool_choice={'type': 'function', 'function': {'name': 'tell'}}, parallel_tool_calls=False).choices[0].message
+    message = create(at, tools=[LOOK, tool], tool_choice={'type': 'function', 'function': {'name': 'tell'}}).choices[0].message
     call, = message.tool_calls
     return json.loads(call.function.arguments)
 
