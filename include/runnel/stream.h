@@ -47,6 +47,9 @@ typedef struct rn_token {
     int32_t n_sampled_top;
 } rn_token;
 
+// Depths of guesses, and drafters, that are counted apart.
+enum { RN_DRAFT_DEPTHS = 16, RN_MAX_DRAFTERS = 16 };
+
 // Token counts of a stream. Owned by the library: a chunk points to it.
 typedef struct rn_usage {
     size_t struct_size;
@@ -79,6 +82,15 @@ typedef struct rn_usage {
     // Of these guesses, those that were taken from rn_request.prediction: right ones, and wrong
     // ones, which are not among completion_tokens.
     int64_t accepted_prediction_tokens, rejected_prediction_tokens;
+    // The same by depth: guesses behind 0, 1, ... others of their draft; the last numbers are of
+    // all that lie deeper.
+    int64_t drafted_at_depth[RN_DRAFT_DEPTHS], accepted_at_depth[RN_DRAFT_DEPTHS];
+    // The same by drafter, by its number (rn_drafter_name()).
+    int64_t drafted_by[RN_MAX_DRAFTERS], accepted_by[RN_MAX_DRAFTERS];
+    // How much faster its tokens came than in steps without guesses, as these took on this engine
+    // at the same number of streams; steps of drafting models count. 0: there were no guesses, or
+    // no such steps.
+    double speed_up;
 } rn_usage;
 
 // Durations of a stream, in milliseconds. Owned by the library: a chunk points to it.

@@ -81,19 +81,41 @@ static void put_usage(json_writer *w, const rn_usage *usage) {
     json_put_end(w, '}');
 }
 
-static void put_speculation(json_writer *w, const rn_usage *usage) {
+static void put_pair(json_writer *w, int64_t drafted, int64_t accepted) {
+    json_put_whole(w, drafted);
+    json_put_whole(w, accepted);
+    json_put_end(w, ']');
+}
+
+void json_put_speculation(json_writer *w, const rn_usage *usage) {
     enum { THOUSANDTHS = 3 };
+    int n_depths = RN_DRAFT_DEPTHS;
     if (usage->drafted_tokens == 0) return;
     const double n = (double)usage->completion_tokens;
     json_member_begin(w, "speculation", '{');
     json_member_whole(w, "drafted", usage->drafted_tokens);
     json_member_whole(w, "accepted", usage->accepted_tokens);
+    while (n_depths > 0 && usage->drafted_at_depth[n_depths - 1] == 0) n_depths--;
+    json_member_begin(w, "by_depth", '[');
+    for (int i = 0; i < n_depths; i++) {
+        json_put_begin(w, '[');
+        put_pair(w, usage->drafted_at_depth[i], usage->accepted_at_depth[i]);
+    }
+    json_put_end(w, ']');
+    json_member_begin(w, "by_drafter", '{');
+    for (size_t i = 0; rn_drafter_name(i); i++) {
+        if (usage->drafted_by[i] == 0) continue;
+        json_member_begin(w, rn_drafter_name(i), '[');
+        put_pair(w, usage->drafted_by[i], usage->accepted_by[i]);
+    }
+    json_put_end(w, '}');
     json_member_rounded(w, "rows_per_token", (n + (double)(usage->drafted_tokens - usage->accepted_tokens)) / n,
                         THOUSANDTHS);
     if (usage->accepted_prediction_tokens + usage->rejected_prediction_tokens > 0) {
         json_member_whole(w, "accepted_prediction", usage->accepted_prediction_tokens);
         json_member_whole(w, "rejected_prediction", usage->rejected_prediction_tokens);
     }
+    if (usage->speed_up > 0) json_member_rounded(w, "speed_up", usage->speed_up, THOUSANDTHS);
     json_put_end(w, '}');
 }
 
@@ -124,7 +146,7 @@ void json_put_finish(json_writer *w, const rn_chunk *last, bool has_token_times)
     json_member_string(w, "finish_detail", last->finish_detail);
     json_member_u64(w, "seed", last->seed);
     put_usage(w, last->usage);
-    put_speculation(w, last->usage);
+    json_put_speculation(w, last->usage);
     put_dropped(w, last);
     json_put_timing(w, last->timing, has_token_times);
 }

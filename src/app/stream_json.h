@@ -12,6 +12,8 @@ void json_put_logprobs(json_writer *w, const rn_token *tokens, size_t n, const r
 // finish_reason, finish_detail, seed, usage and timing of a last chunk, as members.
 void json_put_finish(json_writer *w, const rn_chunk *last, bool has_token_times);
 
+// The member "speculation", if there were guesses.
+void json_put_speculation(json_writer *w, const rn_usage *usage);
 void json_put_timing(json_writer *w, const rn_timing *timing, bool has_token_times); // a member
 
 #endif

@@ -218,6 +218,7 @@ static void say_figures(const rn_chunk *last) {
     if (last->usage->drafted_tokens)
         fprintf(stderr, "; %" PRId64 " of %" PRId64 " guesses right", last->usage->accepted_tokens,
                 last->usage->drafted_tokens);
+    if (last->usage->speed_up > 0) fprintf(stderr, ", %.2f x as fast as without", last->usage->speed_up);
     fprintf(stderr, "; seed %" PRIu64 "; %s: %s%s\n", last->seed, rn_finish_name(last->finish_reason),
             last->finish_detail, has_colour ? "\x1b[0m" : "");
 }

@@ -280,7 +280,7 @@ static rn_status emit_tokens(struct sample_strategy *s, const struct row_results
         const struct emission e = {.token = token,
                                    .logits = has_row ? results_logits(r, row_of(s, r, node)) : NULL,
                                    .from = s->from.ids ? &s->from : NULL,
-                                   .drafted = child != DRAFT_NONE};
+                                   .drafted = child != DRAFT_NONE ? n_path + 1 : 0};
         answer = out->ops->emit(out->user, &e);
         if (answer == EMIT_REWIND) {
             const struct rewound w = out->ops->rewound(out->user);
@@ -369,6 +369,7 @@ rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **ou
             return st;
         }
         s->base.has_scratch = true;
+        s->base.drafter = drafts_guesser(s->drafts);
         s->base.needs.n_helper_seqs = drafts_n_seqs(s->drafts);
     }
     if (spec->guidance) {

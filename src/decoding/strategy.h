@@ -32,7 +32,7 @@ struct emission {
     // has no log-probability.
     const float *logits;
     const struct drawn_from *from; // where spec->tells_drawn_from, else NULL; valid during the call
-    bool drafted;                  // a helper proposed it
+    int32_t drafted;               // it was a guess, behind so many - 1 others of the draft; 0: it was none
     int32_t choice;                // which of the answers it belongs to, 0..n_choices-1
     // it takes the place of so many of the choice's last tokens: where env->accepts_revisions
     int32_t n_replaced;
@@ -238,10 +238,12 @@ struct strategy {
     // Set by create. The only statement of what a stream of it takes: the engine makes so many
     // places for sequences, at most STRATEGY_MAX_SEQS, and refuses what it has not planned.
     struct strategy_needs needs;
-    int32_t n_choices;              // answers that it emits, at most STRATEGY_MAX_CHOICES; 0 counts as 1
-    bool can_rewind;                // it follows the spec's gate, and EMIT_REWIND
-    bool can_guide;                 // it follows the spec's guidance
-    bool has_scratch;               // it asks for scratch rows of the main sequence
+    int32_t n_choices; // answers that it emits, at most STRATEGY_MAX_CHOICES; 0 counts as 1
+    bool can_rewind;   // it follows the spec's gate, and EMIT_REWIND
+    bool can_guide;    // it follows the spec's guidance
+    bool has_scratch;  // it asks for scratch rows of the main sequence
+    // The drafter whose guesses the scratch rows of the main sequence are, by its number in drafter_kinds; NULL: there are none.
+    const int32_t *drafter;
     const struct strategy_env *env; // set by the engine before begin
 };
 

@@ -166,8 +166,10 @@ struct stream_seq {
     int32_t seq;                   // sequence of the slot's lm; -1: none
     int32_t n;                     // tokens declared
     int32_t *tokens;               // [n_limit + 1]; the main sequence uses the stream's array
-    // [n_scratch] tokens of the scratch nodes; NULL until there is one
-    int32_t *nodes;
+    // [n_scratch] the scratch nodes; NULL until there is one
+    struct seq_node {
+        int32_t token, depth; // 1: behind the last position
+    } *nodes;
     int32_t n_nodes;
     int32_t n_appended; // in the step being built
 };
@@ -251,7 +253,14 @@ struct stream_play {
     struct output_view outputs; // finished answers that its drafters look in
     bool keeps_output;          // its own is added to them
     struct draft_figures drafts;
-    int64_t n_drafted, n_accepted; // scratch rows of the main sequence, and tokens that were emitted as drafted
+    // Scratch rows of the main sequence, and tokens that were emitted as drafted.
+    struct draft_counts {
+        int64_t drafted[RN_DRAFT_DEPTHS], accepted[RN_DRAFT_DEPTHS];
+        int64_t drafted_by[RN_MAX_DRAFTERS], accepted_by[RN_MAX_DRAFTERS];
+        // Of tokens that came in steps with or without guesses: what plain steps take for them, and what they took.
+        double plain_ns, ns, helper_ns; // of drafters' models since the last such step
+        int64_t n_seen;                 // tokens emitted until then
+    } draft_counts;
 };
 
 // From tokens to text.
@@ -538,6 +547,13 @@ void stream_show_outputs(rn_stream *s, const struct drafter_choice *drafters, in
 void stream_keep_output(rn_stream *s); // when it has ended
 rn_status request_read_drafters(rn_engine *e, struct model_slot *own, const char *list, struct drafter_choice *out,
                                 int32_t *n, rn_error *err);
+
+// draft_counts.c: what drafts brought. Of a guess of the stream's strategy; depth 0: the token was none.
+void draft_counts_evaluated(rn_stream *s, int32_t depth);
+void draft_counts_right(rn_stream *s, int32_t depth);
+// A step took so long, of which a stream had rows; before its time is learned.
+void draft_counts_count_step(const struct model_slot *l, const struct stream_rows *part, int64_t ns);
+void draft_counts_tell(const struct draft_counts *f, rn_usage *u);
 
 // stream_grammar.c: the form of the answer
 // In a conversation, first: n bytes of its prompt, whose end may have begun the answer.

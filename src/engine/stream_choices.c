@@ -167,7 +167,7 @@ static void tell_drawn_from(const rn_stream *s, const struct drawn_from *from, i
 }
 
 static void push_token(rn_stream *s, const struct choice *c, const struct emission *e) {
-    struct outbox_token t = {.id = e->token, .logprob = NAN, .drafted = e->drafted};
+    struct outbox_token t = {.id = e->token, .logprob = NAN, .drafted = e->drafted > 0};
     struct outbox_sampled x = {.entropy = NAN, .sampled_entropy = NAN, .sampled_logprob = NAN};
     rn_top top[2 * LOGPROBS_MAX_TOP];
     if (s->scores.n_logprobs >= 0 && e->logits) {
@@ -262,7 +262,7 @@ static enum emit_answer emit(void *user, const struct emission *e) {
     if (s->text.banned && banned_completes(s, c, &p, &at)) return take_back(s, c, at, e->token);
     note_time(s, c);
     c->tokens[c->n] = e->token;
-    s->play.n_accepted += e->drafted;
+    draft_counts_right(s, e->drafted);
     set_length(s, c, c->n + 1);
     push_token(s, c, e);
     if (!outbox_push_text(&s->out, s->text.b, p.n)) end_out_of_room(s, c);

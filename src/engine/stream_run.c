@@ -47,11 +47,10 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
                    .completion_tokens = stream_emitted(s),
                    .matched_tokens = s->prefix.n_matched,
                    .rewound_tokens = s->play.n_taken_back,
-                   .drafted_tokens = s->play.n_drafted,
-                   .accepted_tokens = s->play.n_accepted,
                    .accepted_prediction_tokens = s->play.drafts.n_predicted_right,
                    .rejected_prediction_tokens = s->play.drafts.n_predicted - s->play.drafts.n_predicted_right,
                    .miss = s->prefix.miss_text[0] ? s->prefix.miss_text : rn_miss_name(s->prefix.miss)};
+    draft_counts_tell(&s->play.draft_counts, &s->end.usage);
     s->end.timing = (rn_timing){.struct_size = sizeof s->end.timing,
                                 .queue_ms = ms(s->time.begin, s->time.scheduled),
                                 .prefill_ms = ms(s->time.scheduled, s->time.prompt),

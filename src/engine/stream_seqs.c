@@ -280,12 +280,12 @@ static rn_status seq_keep(void *user, int32_t seq, const int32_t *path, int32_t 
         return fail(err, RN_E_ARG, "strategy: keeps rows of sequence %d, which does not exist", seq);
     struct stream_seq *q = &s->play.seqs[seq];
     for (int32_t i = 0; i < n; i++)
-        if (path[i] < 0 || path[i] >= q->n_nodes || !may_declare(s, q, q->n + i, q->nodes[path[i]]))
+        if (path[i] < 0 || path[i] >= q->n_nodes || !may_declare(s, q, q->n + i, q->nodes[path[i]].token))
             return fail(err, RN_E_INTERNAL, "strategy: scratch node %d is not token %d of sequence %d", path[i],
                         q->n + i, seq);
     const rn_status st = lm_keep(q->model_slot->lm, q->seq, path, n, err);
     if (st != RN_OK) return st;
-    for (int32_t i = 0; i < n; i++) q->tokens[q->n + i] = q->nodes[path[i]];
+    for (int32_t i = 0; i < n; i++) q->tokens[q->n + i] = q->nodes[path[i]].token;
     q->n += n;
     q->n_nodes = 0;
     return RN_OK;
@@ -320,7 +320,7 @@ rn_status stream_seqs_create(rn_stream *s, rn_error *err) {
     if (!(s->play.seqs = mem_calloc((size_t)s->play.n_seqs, sizeof *s->play.seqs)))
         return fail(err, RN_E_NOMEM, "stream: out of memory for %d sequences", s->play.n_seqs);
     for (int32_t i = 0; i < s->play.n_seqs; i++) s->play.seqs[i].seq = -1;
-    int32_t *nodes = NULL;
+    struct seq_node *nodes = NULL;
     if (s->play.strategy->has_scratch && !(nodes = mem_alloc((size_t)s->model_slot->n_scratch * sizeof *nodes)))
         return fail(err, RN_E_NOMEM, "stream: out of memory for %d scratch rows", s->model_slot->n_scratch);
     *main_seq(s) = (struct stream_seq){
@@ -372,8 +372,9 @@ void stream_note_rows(const struct model_slot *l, const struct stream_rows *part
         if (r->parent == LM_APPEND)
             q->tokens[q->n++] = r->token;
         else {
-            q->nodes[q->n_nodes++] = r->token;
-            part->s->play.n_drafted += q == main_seq(part->s);
+            const int32_t depth = r->parent == LM_ROOT ? 1 : q->nodes[r->parent].depth + 1;
+            q->nodes[q->n_nodes++] = (struct seq_node){r->token, depth};
+            if (q == main_seq(part->s)) draft_counts_evaluated(part->s, depth);
         }
     }
 }

@@ -216,6 +216,9 @@ def guesses_save_steps_and_change_no_text():
         check('speculation' not in plain[-1], plain[-1])
         figures = drafted[-1]['speculation']
         check(0 < figures['accepted'] < figures['drafted'], figures)
+        equal([sum(n) for n in zip(*figures['by_depth'])], [figures['drafted'], figures['accepted']])
+        equal(figures['by_drafter'], {'ngram': [figures['drafted'], figures['accepted']]})
+        check(all(right <= n for n, right in figures['by_depth']) and figures['speed_up'] > 0, figures)
         equal(figures['rows_per_token'], round((60 + figures['drafted'] - figures['accepted']) / 60, 3))
 
 

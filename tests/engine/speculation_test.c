@@ -22,6 +22,22 @@ static rn_request repeating(struct rn_sampling *sampling, rn_part *part, rn_logi
     return r;
 }
 
+// What is told by depth is the same, and only what was evaluated can be right.
+static void check_depths(const rn_usage *u) {
+    int64_t n_drafted = 0, n_accepted = 0;
+    for (int i = 0; i < RN_DRAFT_DEPTHS; i++) {
+        CHECK(u->accepted_at_depth[i] <= u->drafted_at_depth[i]);
+        if (i > 0 && i < RN_DRAFT_DEPTHS - 1) CHECK(u->accepted_at_depth[i] <= u->accepted_at_depth[i - 1]);
+        n_drafted += u->drafted_at_depth[i], n_accepted += u->accepted_at_depth[i];
+    }
+    CHECK_INT(n_drafted, u->drafted_tokens);
+    CHECK_INT(n_accepted, u->accepted_tokens);
+    for (int i = 0; i < RN_MAX_DRAFTERS; i++) n_drafted -= u->drafted_by[i], n_accepted -= u->accepted_by[i];
+    CHECK_INT(n_drafted, 0);
+    CHECK_INT(n_accepted, 0);
+    CHECK(u->speed_up >= 0 && (u->drafted_tokens > 0 || u->speed_up == 0));
+}
+
 static uint64_t n_steps(rn_engine *e) {
     rn_engine_stats stats = {.struct_size = sizeof stats};
     rn_engine_get_stats(e, &stats, NULL);
@@ -53,6 +69,8 @@ TEST(field_2_17_right_guesses_save_steps_and_wrong_ones_change_nothing) {
         const rn_usage *const u = &drafted.usage;
         CHECK(u->accepted_tokens > 0 && u->drafted_tokens > u->accepted_tokens);
         CHECK(steps <= 100 - u->accepted_tokens + 1);
+        CHECK_INT(u->drafted_by[0], u->drafted_tokens); // ngram is the first one
+        CHECK_INT(u->accepted_by[0], u->accepted_tokens);
         n_accepted += u->accepted_tokens, n_wrong += u->drafted_tokens - u->accepted_tokens;
     }
     CHECK(n_accepted > 300 && n_wrong > 300);
@@ -361,6 +379,9 @@ TEST(whatever_is_guessed_tokens_and_log_probabilities_stay) {
                 r.draft_min = (int32_t)(seed % 5), r.draft_max = r.draft_min + (int32_t)(seed % 7);
                 check_note("%d states, seed %d, guesses %d", n_states, (int)seed, k);
                 if (!run_with_foe(g.engine, &r, &drafted) || !same_outcome(&plain, &drafted)) break;
+                check_depths(&drafted.usage);
+                if (k == RIGHT && r.max_tokens > 60 && r.draft_min == 4)
+                    CHECK(drafted.usage.accepted_at_depth[3] > 5 && drafted.usage.speed_up > 0);
                 n_accepted[k] += drafted.usage.accepted_tokens, n_drafted[k] += drafted.usage.drafted_tokens;
             }
         }

@@ -19,6 +19,17 @@ def requests_name_the_model_that_drafts():
                     asked = {**ASKED, 'temperature': temperature}
                     plain, drafted = (post(s, path, **asked, **more).json for more in ({}, DRAFTS))
                     equal(drafted['choices'][0]['text'], plain['choices'][0]['text'], path)
+            figures = [post(s, path, **ASKED, **DRAFTS, temperature=0).json for path in (GENERATE, '/v1/completions')]
+            figures = [figures[0]['choices'][0]['speculation'], figures[1]['choices'][0]['runnel']['speculation']]
+            check(all(f['accepted'] >= 20 and sum(n for n, _ in f['by_depth']) == f['drafted'] for f in figures), figures)
+            told = s.get('/metrics').body.decode()
+            for name, member in (('draft', 'drafted'), ('accepted', 'accepted')):
+                n = int(told.split('vllm:spec_decode_num_%s_tokens_total{model_name="m"} ' % name)[1].split('\n')[0])
+                check(n >= sum(f[member] for f in figures), (name, n, figures))
+                by = 'runnel:draft_%stokens_total{model_name="m",drafter="%%s"} ' % ('accepted_' if name == 'accepted' else '')
+                equal([told.split(by % d)[1].split('\n')[0] for d in ('draft', 'ngram')], [str(n), '0'])
+            whole = post(s, '/completion', prompt='Once', n_predict=40, ignore_eos=True, temperature=0, **DRAFTS).json['timings']
+            check(whole['draft_n'] >= whole['draft_n_accepted'] >= 20, whole)
             chat = {'messages': [{'role': 'user', 'content': 'Hello'}], 'max_tokens': 20, 'temperature': 0}
             plain, drafted = (post(s, '/v1/chat/completions', **chat, **more).json for more in ({}, DRAFTS))
             equal(drafted['choices'][0]['message'], plain['choices'][0]['message'])

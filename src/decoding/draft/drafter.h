@@ -108,8 +108,10 @@ struct drafter_kind {
     bool reads_prediction; // drafter_spec.n_before
     bool reads_outputs;    // drafter_spec.outputs, to which the stream's answer is added when it has ended
 };
+enum { DRAFTERS_MOST = 16 }; // kinds
 extern const struct drafter_kind drafter_kinds[];
 extern const size_t drafter_n_kinds;
+int32_t drafter_number(const struct drafter_kind *kind); // in the table; one that is not there has the last one's
 // By the first n bytes of a name; NULL: unknown.
 const struct drafter_kind *drafter_find(const char *name, size_t n);
 

@@ -13,6 +13,13 @@ const struct drafter_kind drafter_kinds[] = {
     {"medusa", .parts = 1U << STRATEGY_PART_MEDUSA, .create = medusa_drafter_create},
 };
 const size_t drafter_n_kinds = sizeof drafter_kinds / sizeof *drafter_kinds;
+_Static_assert(sizeof drafter_kinds / sizeof *drafter_kinds <= DRAFTERS_MOST, "they are counted apart");
+
+int32_t drafter_number(const struct drafter_kind *kind) {
+    size_t i = 0;
+    while (i + 1 < drafter_n_kinds && kind != &drafter_kinds[i]) i++;
+    return (int32_t)i;
+}
 
 const struct drafter_kind *drafter_find(const char *name, size_t n) {
     for (size_t i = 0; i < drafter_n_kinds; i++)

@@ -8,8 +8,10 @@ enum { NOBODY = -1 };
 static const double probe_share = 0.01;
 
 struct drafts {
-    drafter **of; // [n_of] in order of preference
+    drafter **of;   // [n_of] in order of preference
+    int32_t *kinds; // [n_of] their numbers in drafter_kinds
     int32_t n_of;
+    int32_t guesser; // the number of the one that made `proposed`
     // [n_of] what each guessed last, evaluated or not: what follows the first `at` tokens of the text.
     struct guess {
         int32_t at;
@@ -38,8 +40,9 @@ rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, r
                          .most = spec->draft_most,
                          .chosen = NOBODY};
     d->of = mem_calloc((size_t)spec->n_drafters, sizeof(drafter *));
+    d->kinds = mem_calloc((size_t)spec->n_drafters, sizeof *d->kinds);
     d->guesses = mem_calloc((size_t)spec->n_drafters, sizeof *d->guesses);
-    rn_status st = d->of && d->guesses ? RN_OK : fail(err, RN_E_NOMEM, "drafts: out of memory");
+    rn_status st = d->of && d->kinds && d->guesses ? RN_OK : fail(err, RN_E_NOMEM, "drafts: out of memory");
     for (int32_t i = 0; i < spec->n_drafters && st == RN_OK; i++) {
         const struct drafter_choice *c = &spec->drafters[i];
         const struct drafter_spec s = {.text = spec->text,
@@ -52,6 +55,7 @@ rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, r
                                        .n_slots = c->n_slots,
                                        .outputs = spec->outputs,
                                        .min_p = spec->draft_min_p};
+        d->kinds[i] = drafter_number(c->kind);
         if ((st = c->kind->create(&s, &d->of[i], err)) == RN_OK) d->n_of++;
     }
     if (st == RN_OK)
@@ -65,6 +69,7 @@ void drafts_destroy(struct drafts *d) {
     if (!d) return;
     for (int32_t i = 0; i < d->n_of; i++) d->of[i]->ops->destroy(d->of[i]);
     mem_free(d->of);
+    mem_free(d->kinds);
     mem_free(d->guesses);
     mem_free(d);
 }
@@ -141,6 +146,7 @@ static int32_t guesses_to_probe(const struct drafts *d, int32_t k, double probe_
 
 static void take(struct drafts *d, int32_t k, int32_t length) {
     d->chosen = k;
+    d->guesser = d->kinds[k];
     d->guesses[k].idle_ns = 0;
     d->proposed = d->guesses[k].draft;
     draft_cut(&d->proposed, length > d->least ? length : d->least, DRAFT_MOST);
@@ -226,6 +232,8 @@ void drafts_add_rows(struct drafts *d, struct row_list *rows) {
                             .parent = d->proposed.parents[i] == DRAFT_ROOT ? LM_ROOT : d->proposed.parents[i],
                             .want = LM_WANT_LOGITS | LM_OPTIONAL | drafts_wants(d, false)};
 }
+
+const int32_t *drafts_guesser(const struct drafts *d) { return &d->guesser; }
 
 const struct draft *drafts_proposed(const struct drafts *d) { return &d->proposed; }
 

@@ -42,6 +42,8 @@ rn_status drafts_absorb(struct drafts *d, const struct row_results *r, rn_error 
 void drafts_add_rows(struct drafts *d, struct row_list *rows);
 // The draft whose rows were added; none where `choose` was called since.
 const struct draft *drafts_proposed(const struct drafts *d);
+// Whose guesses they are: its number in drafter_kinds.
+const int32_t *drafts_guesser(const struct drafts *d);
 // Only the first n tokens of the text stay; others take the place of those behind. `choose` follows.
 void drafts_cut(struct drafts *d, int32_t n);
 // The stream's sequences were given back.

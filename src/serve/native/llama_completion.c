@@ -147,6 +147,10 @@ static void put_timings(json_writer *w, const job_part *p) {
              (double)(u->prompt_tokens - u->cached_tokens), p->timing.prefill_ms);
     put_rate(w, "predicted_n", "predicted_ms", "predicted_per_token_ms", "predicted_per_second",
              (double)u->completion_tokens, p->timing.decode_ms);
+    if (u->drafted_tokens > 0) {
+        json_member_whole(w, "draft_n", u->drafted_tokens);
+        json_member_whole(w, "draft_n_accepted", u->accepted_tokens);
+    }
     json_put_end(w, '}');
 }
 

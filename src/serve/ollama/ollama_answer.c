@@ -1,5 +1,6 @@
 // serve/ollama/ollama_answer.c - see ollama_answer.h.
 #include "serve/ollama/ollama_answer.h"
+#include "app/stream_json.h"
 #include "serve/api/api_time.h"
 #include "serve/api/tool_arguments.h"
 #include "serve/openai/openai_json.h"
@@ -78,6 +79,7 @@ static void put_end(json_writer *w, const job_part *p) {
     put_ns(w, "prompt_eval_duration", t->prefill_ms);
     json_member_whole(w, "eval_count", p->usage.completion_tokens);
     put_ns(w, "eval_duration", t->decode_ms);
+    json_put_speculation(w, &p->usage);
     json_put_end(w, '}');
 }
 

@@ -92,6 +92,7 @@ void openai_put_rest(json_writer *w, const job_part *p) {
     json_member_u64(w, "seed", p->seed);
     json_member_string(w, "finish_detail", p->detail);
     json_put_timing(w, &p->timing, false);
+    json_put_speculation(w, &p->usage);
     json_put_end(w, '}');
 }
 

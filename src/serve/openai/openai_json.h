@@ -29,7 +29,8 @@ void openai_put_whole(job *j, const char *prefix, const char *object, void (*put
 // Ends a stream: an event with the usage and no choices, if the request asked for it; then [DONE].
 void openai_stream_end(job *j, const char *prefix, const char *object, bool has_usage);
 const char *openai_finish(const job_part *p); // "stop", "length", "tool_calls"; only for a part that is done
-// Writes the member `runnel`, which OpenAI's form does not have: {"seed", "finish_detail", "timing"}.
+// Writes the member `runnel`, which OpenAI's form does not have: {"seed", "finish_detail", "timing"}, and where there were guesses
+// "speculation".
 void openai_put_rest(json_writer *w, const job_part *p);
 // Items of vLLM's prompt_logprobs: null for the first token, then objects by id: the token itself and the more probable ones.
 void openai_put_prompt_scores(json_writer *w, const rn_model *m, const rn_token *tokens, size_t n);

@@ -34,6 +34,8 @@ typedef struct count_row {
 static const count_row counts[METRICS_N_COUNTS] = {
     [METRICS_PROMPT] = {"vllm:prompt_tokens_total", "Tokens of all prompts."},
     [METRICS_GENERATED] = {"vllm:generation_tokens_total", "Tokens generated."},
+    [METRICS_DRAFTED] = {"vllm:spec_decode_num_draft_tokens_total", "Guesses of speculation that were evaluated."},
+    [METRICS_ACCEPTED] = {"vllm:spec_decode_num_accepted_tokens_total", "Guesses that were right."},
 };
 
 static void observe(histogram *h, const double *bounds, double v, double unit) {
@@ -60,6 +62,12 @@ void metrics_generation(metrics *m, size_t model, const rn_chunk *last) {
         atomic_fetch_add_explicit(&mm->finished[last->finish_reason], 1, memory_order_relaxed);
     add_count(m, model, METRICS_PROMPT, u->prompt_tokens);
     add_count(m, model, METRICS_GENERATED, u->completion_tokens);
+    add_count(m, model, METRICS_DRAFTED, u->drafted_tokens);
+    add_count(m, model, METRICS_ACCEPTED, u->accepted_tokens);
+    for (size_t i = 0; i < RN_MAX_DRAFTERS; i++) {
+        atomic_fetch_add_explicit(&mm->drafted_by[i], (unsigned long long)u->drafted_by[i], memory_order_relaxed);
+        atomic_fetch_add_explicit(&mm->accepted_by[i], (unsigned long long)u->accepted_by[i], memory_order_relaxed);
+    }
     observe(&mm->h[METRICS_PROMPT_TOKENS], token_bounds, (double)u->prompt_tokens, 1);
     observe(&mm->h[METRICS_GENERATED_TOKENS], token_bounds, (double)u->completion_tokens, 1);
     metrics_seconds(m, model, METRICS_QUEUE, t->queue_ms / 1e3);
@@ -143,6 +151,20 @@ static void add_model_counts(server *s, bytes *to) {
                              (unsigned long long)atomic_load(&s->metrics.models[m].finished[f]));
         }
 }
+
+static void add_by_drafter(server *s, bytes *to, const char *name, const char *help,
+                           const atomic_ullong *(*of)(const model_metrics *m)) {
+    add_head(to, name, "counter", help);
+    for (size_t m = 0; m < s->n_models; m++)
+        for (size_t i = 0; rn_drafter_name(i); i++) {
+            bytes_add_format(to, "%s{", name);
+            add_label(to, "model_name", s->models[m].name);
+            bytes_add_format(to, ",drafter=\"%s\"} %llu\n", rn_drafter_name(i),
+                             (unsigned long long)atomic_load(&of(&s->metrics.models[m])[i]));
+        }
+}
+static const atomic_ullong *drafted_by(const model_metrics *m) { return m->drafted_by; }
+static const atomic_ullong *accepted_by(const model_metrics *m) { return m->accepted_by; }
 
 // Metrics that the engine counts for each model.
 typedef struct engine_row {
@@ -259,6 +281,8 @@ static void add_http(server *s, bytes *to) {
 void metrics_add_page(struct server *s, bytes *to) {
     add_engine(s, to);
     add_model_counts(s, to);
+    add_by_drafter(s, to, "runnel:draft_tokens_total", "Guesses that were evaluated, by drafter.", drafted_by);
+    add_by_drafter(s, to, "runnel:draft_accepted_tokens_total", "Guesses that were right, by drafter.", accepted_by);
     for (size_t i = 0; i < METRICS_N_HISTOGRAMS; i++) add_histogram(s, to, i);
     add_http(s, to);
 }

@@ -29,12 +29,19 @@ typedef enum metrics_histogram {
     METRICS_GENERATED_TOKENS,
     METRICS_N_HISTOGRAMS
 } metrics_histogram;
-typedef enum metrics_count { METRICS_PROMPT, METRICS_GENERATED, METRICS_N_COUNTS } metrics_count;
+typedef enum metrics_count {
+    METRICS_PROMPT,
+    METRICS_GENERATED,
+    METRICS_DRAFTED,
+    METRICS_ACCEPTED,
+    METRICS_N_COUNTS
+} metrics_count;
 
 typedef struct model_metrics {
     histogram h[METRICS_N_HISTOGRAMS];
     atomic_ullong n[METRICS_N_COUNTS];
-    atomic_ullong finished[METRICS_FINISHES]; // by rn_finish
+    atomic_ullong finished[METRICS_FINISHES];                                // by rn_finish
+    atomic_ullong drafted_by[RN_MAX_DRAFTERS], accepted_by[RN_MAX_DRAFTERS]; // by number of rn_drafter_name()
 } model_metrics;
 
 typedef struct metrics {
