@@ -68,3 +68,21 @@ bool line_is_blank(const char *line, size_t n) {
         if (line[i] != ' ' && line[i] != '\t' && line[i] != '\r') return false;
     return true;
 }
+
+size_t character_length(const char *text, size_t n) {
+    const unsigned char *const s = (const unsigned char *)text;
+    const unsigned char c = s[0];
+    unsigned char low = 0x80, high = 0xbf;
+    size_t n_more = 0;
+    if (c < 0x80) return 1;
+    if (c >= 0xc2 && c <= 0xdf)
+        n_more = 1;
+    else if (c >= 0xe0 && c <= 0xef)
+        n_more = 2, low = c == 0xe0 ? 0xa0 : 0x80, high = c == 0xed ? 0x9f : 0xbf;
+    else if (c >= 0xf0 && c <= 0xf4)
+        n_more = 3, low = c == 0xf0 ? 0x90 : 0x80, high = c == 0xf4 ? 0x8f : 0xbf;
+    if (n_more == 0 || n <= n_more || s[1] < low || s[1] > high) return 0;
+    for (size_t i = 2; i <= n_more; i++)
+        if (s[i] < 0x80 || s[i] > 0xbf) return 0;
+    return n_more + 1;
+}

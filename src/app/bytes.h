@@ -29,4 +29,8 @@ void bytes_free(bytes *b);
 // Does the line hold nothing but spaces, tabs and carriage returns?
 bool line_is_blank(const char *line, size_t n);
 
+// The length of the UTF-8 character at text[0..n), n >= 1 (RFC 3629, section 4); 0: invalid (overlong, a surrogate, above U+10FFFF, or
+// cut off).
+size_t character_length(const char *text, size_t n);
+
 #endif

@@ -22,25 +22,6 @@ void json_put_end(json_writer *w, char bracket) {
     w->needs_comma = true;
 }
 
-// Returns the length of the UTF-8 character at s (RFC 3629, section 4); 0: invalid (overlong, a surrogate,
-// above U+10FFFF, or cut off).
-static size_t character_bytes(const unsigned char *s, size_t n) {
-    const unsigned char c = s[0];
-    unsigned char low = 0x80, high = 0xbf;
-    size_t n_more = 0;
-    if (c < 0x80) return 1;
-    if (c >= 0xc2 && c <= 0xdf)
-        n_more = 1;
-    else if (c >= 0xe0 && c <= 0xef)
-        n_more = 2, low = c == 0xe0 ? 0xa0 : 0x80, high = c == 0xed ? 0x9f : 0xbf;
-    else if (c >= 0xf0 && c <= 0xf4)
-        n_more = 3, low = c == 0xf0 ? 0x90 : 0x80, high = c == 0xf4 ? 0x8f : 0xbf;
-    if (n_more == 0 || n <= n_more || s[1] < low || s[1] > high) return 0;
-    for (size_t i = 2; i <= n_more; i++)
-        if (s[i] < 0x80 || s[i] > 0xbf) return 0;
-    return n_more + 1;
-}
-
 void json_put_text(json_writer *w, const char *text, size_t n_text) {
     static const char escapes[32] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
     const unsigned char *const s = (const unsigned char *)text;
@@ -49,7 +30,7 @@ void json_put_text(json_writer *w, const char *text, size_t n_text) {
     bytes_add(w->out, "\"", 1);
     for (size_t i = 0; i < n_text;) {
         const unsigned char c = s[i];
-        const size_t n = character_bytes(s + i, n_text - i);
+        const size_t n = character_length(text + i, n_text - i);
         if (n && c >= 0x20 && c != '"' && c != '\\' && c != 0x7f) {
             i += n, n_plain += n;
             continue;

@@ -6,6 +6,7 @@
 #include "app/term.h"
 #include "cli/command.h"
 #include "cli/grammar_cases.h"
+#include "cli/grammar_check.h"
 #include <unistd.h>
 
 typedef struct check {
@@ -24,7 +25,8 @@ static const option check_rows[] = {
 static const char *const notes =
     "A text is converted to tokens as a whole, and each token is compared with the\n"
     "mask of the tokens that may follow there. With --check the exit status is 0 if\n"
-    "the text is allowed, else 1, and what could have followed is printed.\n"
+    "the text is allowed, else 1, and the line and column where it is not are printed\n"
+    "with what may follow there.\n"
     "\n"
     "  runnel grammar --check answer.json --json-schema schema.json\n"
     "\n"
@@ -38,37 +40,30 @@ static const char *const notes =
     "\n"
     "  {\"id\", \"error\", \"compile_us\", \"results\": [true], \"mask_us\": [..]}";
 
-// Bytes of a text that the grammar allows, up to the first token that it does not allow.
-typedef struct finding {
-    bool is_allowed, is_whole;
-    size_t n_bytes;
-} finding;
-
-static rn_status look(const check *c, rn_grammar *grammar, const bytes *text, finding *f, rn_error *err) {
-    int32_t *ids = NULL;
-    size_t n_ids = 0, n_allowed = 0;
-    rn_matcher *matcher = NULL;
-    char *piece = NULL;
-    bool is_over;
-    rn_status st = rn_tokenize_more(c->on.model, text->data, text->n, false, &ids, &n_ids, err);
-    if (st == RN_OK) st = rn_matcher_open(grammar, &matcher, err);
-    f->is_allowed = true;
-    while (st == RN_OK && n_allowed < n_ids && f->is_allowed) {
-        st = rn_matcher_take(matcher, ids[n_allowed], &f->is_allowed, err);
-        n_allowed += f->is_allowed;
+// Says where the text leaves the grammar, as a place in the file and what may follow there.
+static void say_refusal(const check *c, const bytes *text, const struct grammar_finding *f) {
+    size_t line = 1, column = 1;
+    for (size_t i = 0; i < f->n_allowed; i++) {
+        const unsigned char b = (unsigned char)text->data[i];
+        if (b == '\n')
+            line++, column = 1;
+        else
+            column += (b & 0xC0) != 0x80; // characters, not bytes
     }
-    if (st == RN_OK) st = rn_detokenize(c->on.model, ids, n_allowed, false, &piece, &f->n_bytes, err);
-    rn_free(piece);
-    if (st == RN_OK) st = rn_matcher_state(matcher, &f->is_whole, &is_over, err);
-    rn_matcher_close(matcher);
-    rn_free(ids);
-    return st;
+    bytes next = {0};
+    bytes_add(&next, f->next.data, f->next.n);
+    if (f->is_whole) bytes_add_text(&next, next.n ? " or the end" : "the end");
+    if (f->space_may_follow && c->form.space != RN_JSON_FREE)
+        bytes_add_text(&next, "; --json-space says what white space there is");
+    say("%s: %zu:%zu: not %s%s%s", c->text_file, line, column, f->n_allowed < text->n ? "allowed" : "whole",
+        next.n ? "; here may follow: " : "", next.n ? next.data : "");
+    bytes_free(&next);
 }
 
 static int check_text(check *c) {
     bytes text = {0};
     rn_grammar *grammar = NULL;
-    finding f = {0};
+    struct grammar_finding f = {0};
     rn_error err = {0};
     c->form.says_notes = true;
     int code = grammar_options_compile(&c->form, c->on.model, &grammar);
@@ -79,14 +74,13 @@ static int check_text(check *c) {
     if (code == EXIT_CODE_OK && !file_read(c->text_file, TEXT_LIMIT, &text)) code = EXIT_CODE_FAILED;
     while (text.n && (text.data[text.n - 1] == '\n' || text.data[text.n - 1] == '\r'))
         text.n--; // of the file's last line
-    if (code == EXIT_CODE_OK && look(c, grammar, &text, &f, &err) != RN_OK) code = machine_failed(&err);
-    if (code == EXIT_CODE_OK && !f.is_allowed) {
-        say("%s: not allowed: byte %zu and what follows it", c->text_file, f.n_bytes + 1);
-        code = EXIT_CODE_FAILED;
-    } else if (code == EXIT_CODE_OK && !f.is_whole) {
-        say("%s: not whole: more must follow its %zu bytes", c->text_file, text.n);
+    if (code == EXIT_CODE_OK && grammar_check(c->on.model, grammar, &text, &f, &err) != RN_OK)
+        code = machine_failed(&err);
+    if (code == EXIT_CODE_OK && (f.n_allowed < text.n || !f.is_whole)) {
+        say_refusal(c, &text, &f);
         code = EXIT_CODE_FAILED;
     }
+    grammar_finding_free(&f);
     bytes_free(&text);
     rn_grammar_close(grammar);
     return code;

@@ -77,10 +77,12 @@ def check_tells_where_a_text_leaves_the_grammar():
         (folder / 's.json').write_text(json.dumps(SCHEMA))
         args = ('grammar', '--check', '-', '--json-schema', folder / 's.json')
         runnel(*args, stdin=b'{"name": "a", "age": 3}\n').ok()
-        runnel(*args, stdin=b'{"name": "a", "old": 3}\n').fails(1, 'not allowed: byte 1')
-        runnel(*args, stdin=b'{"name": "a"').fails(1, 'not whole: more must follow its 12 bytes')
+        runnel(*args, stdin=b'{"name": "a", "old": 3}\n').fails(1, f'runnel: -: 1:16: not allowed; here may follow: "a"')
+        runnel(*args, stdin=b'{"name": "a"').fails(1, 'runnel: -: 1:13: not whole; here may follow: ","')
         runnel(*args, '--json-space', 'compact', stdin=b'{"name":"a","age":3}').ok()
         runnel(*args, '--json-space', 'compact', stdin=b'{"name": "a"}').fails(1, 'not allowed')
+        runnel(*args, stdin=b'{"name":"a"}').fails(1, '1:9: not allowed; here may follow: " "; --json-space says what white space there is')
+        runnel(*args, '--json-space', 'free', stdin=b'{\n  "name" :\n"a" "}').fails(1, '3:5: not allowed; here may follow: "')
         runnel(*args, '--json-space', 'free', stdin=b'{\n  "name" : "a" }').ok()
         runnel('grammar', '--check', '-', '--choice', 'a', '--choice', 'b c', stdin=b'b c').ok()
         (folder / 'g.gbnf').write_text('root ::= "a"+\n')
@@ -104,6 +106,22 @@ def check_tells_where_a_text_leaves_the_grammar():
         runnel('grammar', '--check', '-', stdin=b'a').fails(2, 'needs a grammar')
         runnel('grammar', '--regex', 'a', stdin=b'a').fails(2, 'either --check FILE or --cases')
         runnel('grammar', '--check', '-', '--regex', 'a(', stdin=b'a').fails(1, '--regex: ')
+
+
+def places(pattern, text):
+    return runnel('grammar', '--check', '-', '--regex', pattern, stdin=text).fails(1).err.removeprefix('runnel: -: ').strip()
+
+
+@test
+def check_tells_what_may_follow_in_characters():
+    equal(places('ab\nd|ab\n[x-z]?', b'ab\nc'), '2:1: not allowed; here may follow: "d", "x", "y", "z" or the end')
+    # Characters of which the vocabulary has bytes alone, and bytes that begin the same.
+    equal(places('\U0001F600[\u00e9\U0001F602]', '\U0001F600\u00ea'.encode()), '1:2: not allowed; here may follow: "\u00e9", "\U0001F602"')
+    equal(places('\U0001F600\u00e9', b''), '1:1: not whole; here may follow: "\U0001F600"')
+    equal(places('\u20ac', b'\xe2\x82x'), '1:1: not allowed; here may follow: "\u20ac"')
+    equal(places('\u20ac', b'\xe2\x82'), '1:2: not whole')
+    equal(places('abc', b'abcd'), '1:4: not allowed; here may follow: the end')
+    equal(places('[b-z]', b'a'), '1:1: not allowed; here may follow: "b", "c", "d", "e", "f", "g", "h", "i" ..')
 
 
 def vocabulary(folder, name):
