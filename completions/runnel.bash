@@ -27,7 +27,7 @@ _runnel() {
     run:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     run:--penalty-prompt) words='on off' ;;
     run:--sampler-order) words='llama.cpp transformers exllamav2' ;;
-    run:--speculate) words='none ngram suffix draft medusa=FILE' ;;
+    run:--speculate) words='none ngram suffix draft mtp medusa=FILE eagle=FILE' ;;
     run:--json-space) words='dumps compact free' ;;
     infill:--prefix | infill:--suffix | infill:--context | infill:--lora | infill:--watermark | infill:--json-schema | infill:--grammar | infill:--structural-tag) files=1 ;;
     infill:--marker | infill:--at | infill:--middle | infill:--repo-name | infill:-c | infill:--ctx | infill:-t | infill:--threads | infill:--temp | infill:--top-k | infill:--top-p | infill:--min-p | infill:--min-keep | infill:--repeat-penalty | infill:--frequency-penalty | infill:--presence-penalty | infill:--penalty-last-n | infill:--dry-multiplier | infill:--dry-base | infill:--dry-allowed-length | infill:--dry-penalty-last-n | infill:--xtc-probability | infill:--xtc-threshold | infill:--typical-p | infill:--top-n-sigma | infill:--dynatemp-range | infill:--dynatemp-exponent | infill:--mirostat | infill:--mirostat-tau | infill:--mirostat-eta | infill:--min-tokens | infill:--no-repeat-ngram-size | infill:--epsilon-cutoff | infill:--eta-cutoff | infill:--top-a | infill:--top-h | infill:--tfs-z | infill:--adaptive-target | infill:--adaptive-decay | infill:--encoder-repetition-penalty | infill:--exponential-decay-start | infill:--exponential-decay-factor | infill:--samplers | infill:--dry-sequence-breaker | infill:--ban-token | infill:--logit-bias | infill:--sequence-bias | infill:--guidance-scale | infill:--negative-prompt | infill:--banned-string | infill:--seed | infill:-n | infill:--max-tokens | infill:--stop | infill:--stop-token | infill:--draft-max | infill:--draft-min | infill:--draft-min-p | infill:--logprobs | infill:--sampled-logprobs | infill:--regex | infill:--choice | infill:--stream-interval | infill:--top-probs) : ;;
@@ -40,7 +40,7 @@ _runnel() {
     infill:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     infill:--penalty-prompt) words='on off' ;;
     infill:--sampler-order) words='llama.cpp transformers exllamav2' ;;
-    infill:--speculate) words='none ngram suffix draft medusa=FILE' ;;
+    infill:--speculate) words='none ngram suffix draft mtp medusa=FILE eagle=FILE' ;;
     infill:--json-space) words='dumps compact free' ;;
     chat:--system | chat:--output-format | chat:-c | chat:--ctx | chat:-t | chat:--threads | chat:--temp | chat:--top-k | chat:--top-p | chat:--min-p | chat:--min-keep | chat:--repeat-penalty | chat:--frequency-penalty | chat:--presence-penalty | chat:--penalty-last-n | chat:--dry-multiplier | chat:--dry-base | chat:--dry-allowed-length | chat:--dry-penalty-last-n | chat:--xtc-probability | chat:--xtc-threshold | chat:--typical-p | chat:--top-n-sigma | chat:--dynatemp-range | chat:--dynatemp-exponent | chat:--mirostat | chat:--mirostat-tau | chat:--mirostat-eta | chat:--min-tokens | chat:--no-repeat-ngram-size | chat:--epsilon-cutoff | chat:--eta-cutoff | chat:--top-a | chat:--top-h | chat:--tfs-z | chat:--adaptive-target | chat:--adaptive-decay | chat:--encoder-repetition-penalty | chat:--exponential-decay-start | chat:--exponential-decay-factor | chat:--samplers | chat:--dry-sequence-breaker | chat:--ban-token | chat:--logit-bias | chat:--sequence-bias | chat:--guidance-scale | chat:--negative-prompt | chat:--banned-string | chat:--seed | chat:-n | chat:--max-tokens | chat:--stop | chat:--stop-token | chat:--draft-max | chat:--draft-min | chat:--draft-min-p | chat:--regex | chat:--choice) : ;;
     chat:--chat-template) words='FILE NAME' ;;
@@ -54,11 +54,12 @@ _runnel() {
     chat:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     chat:--penalty-prompt) words='on off' ;;
     chat:--sampler-order) words='llama.cpp transformers exllamav2' ;;
-    chat:--speculate) words='none ngram suffix draft medusa=FILE' ;;
+    chat:--speculate) words='none ngram suffix draft mtp medusa=FILE eagle=FILE' ;;
     chat:--json-space) words='dumps compact free' ;;
     serve:-m | serve:--model | serve:--alias | serve:--draft) files=1 models=1 ;;
     serve:-c | serve:--ctx | serve:-t | serve:--threads | serve:--streams | serve:--queue | serve:--queue-tokens | serve:--queue-seconds | serve:--workers | serve:--work-memory | serve:--target-itl-ms | serve:--memory | serve:--key-tokens-per-minute | serve:--output-format | serve:--host | serve:--port | serve:--drain-seconds | serve:--api-key | serve:--allow-host | serve:--trusted-proxy | serve:--cors | serve:--max-connections | serve:--max-connections-per-address | serve:--max-line | serve:--max-header-block | serve:--max-headers | serve:--max-header | serve:--max-body | serve:--max-bodies | serve:--header-seconds | serve:--body-seconds | serve:--idle-seconds | serve:--write-seconds | serve:--ping-seconds | serve:--resume-grace-seconds | serve:--resume-seconds | serve:--resume-mib | serve:--responses-mib | serve:--outputs-mib) : ;;
-    serve:--watermark | serve:--draft-heads | serve:--lora | serve:--tls-cert | serve:--tls-key | serve:--api-key-file | serve:--access-log) files=1 ;;
+    serve:--watermark | serve:--lora | serve:--tls-cert | serve:--tls-key | serve:--api-key-file | serve:--access-log) files=1 ;;
+    serve:--draft-heads) words='mtp medusa=FILE eagle=FILE' ;;
     serve:--kv-type) words='f16 f32 q8 bf16' ;;
     serve:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
     serve:--load) words='map read lock' ;;
@@ -73,7 +74,7 @@ _runnel() {
     batch:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     batch:--penalty-prompt) words='on off' ;;
     batch:--sampler-order) words='llama.cpp transformers exllamav2' ;;
-    batch:--speculate) words='none ngram suffix draft medusa=FILE' ;;
+    batch:--speculate) words='none ngram suffix draft mtp medusa=FILE eagle=FILE' ;;
     score:--ids | score:--kl | score:-c | score:--ctx | score:-t | score:--threads) : ;;
     score:--text-file | score:--logits | score:--lora) files=1 ;;
     score:-m | score:--model) files=1 models=1 ;;

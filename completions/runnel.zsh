@@ -116,7 +116,7 @@ _runnel() {
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|medusa=FILE:(none ngram suffix draft medusa=FILE)' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix draft mtp medusa=FILE eagle=FILE)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
       '--draft-min-p=[with --draft]:P: ' \
@@ -222,7 +222,7 @@ _runnel() {
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|medusa=FILE:(none ngram suffix draft medusa=FILE)' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix draft mtp medusa=FILE eagle=FILE)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
       '--draft-min-p=[with --draft]:P: ' \
@@ -326,7 +326,7 @@ _runnel() {
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|medusa=FILE:(none ngram suffix draft medusa=FILE)' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix draft mtp medusa=FILE eagle=FILE)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
       '--draft-min-p=[with --draft]:P: ' \
@@ -362,7 +362,7 @@ _runnel() {
       '--key-tokens-per-minute=[tokens that each API key may use per minute, prompts included]:N: ' \
       '--watermark=[mark all answers by the keys in FILE, {"keys"\: \[..\], ..}, but for those at temperature 0, with mirostat or with adaptive-p]:FILE:_files' \
       '--share-prefixes[share cached prompts among all API keys. This gives away, by response times, whether another key has sent a prompt with the same beginning, 64 tokens at a time]' \
-      '--draft-heads=[draft heads for the first model, which requests name in `speculate`\: Medusa heads]:medusa=FILE:_files' \
+      '*--draft-heads=[draft heads for the first model, which requests name in `speculate`]:mtp|medusa=FILE|eagle=FILE:(mtp medusa=FILE eagle=FILE)' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
       '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
@@ -484,7 +484,7 @@ _runnel() {
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|medusa=FILE:(none ngram suffix draft medusa=FILE)' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix draft mtp medusa=FILE eagle=FILE)' \
       '--draft-max=[with --speculate]:N: ' \
       '--draft-min=[with --speculate]:N: ' \
       '--draft-min-p=[with --draft]:P: ' \

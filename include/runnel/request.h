@@ -286,8 +286,8 @@ typedef struct rn_request {
     // often in finished answers of the same model, client and cache_salt that speculated so, too
     // (rn_engine_options.output_store_bytes). "draft": what another model of the engine expects,
     // rn_engine_options.draft_model, or with "draft=N" model N, 0..; its vocabulary must be the
-    // same. "medusa": what Medusa heads of the model expect (rn_model_add_draft_heads()). NULL
-    // (default): none. Not with guidance_scale.
+    // same. "mtp", "medusa", "eagle": what draft heads of the model expect
+    // (rn_model_add_draft_heads()). NULL (default): none. Not with guidance_scale.
     const char *speculate;
     // Guesses of a step: at most draft_max, 1..63, 0 (default): 16. As many as pay, by how often
     // they were right and what steps took, but not fewer than draft_min, 0..draft_max.

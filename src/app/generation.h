@@ -29,8 +29,8 @@ enum { GENERATION_FIELDS = 40, GENERATION_OTHER_ROWS = 16 }; // room for the row
 
 enum { GENERATION_DRAFTERS = 64 };
 // Names of drafters as the option and JSON have them: those of rn_drafter_name(), and none.
-#define DRAFTER_WORDS  "none|ngram|suffix|draft|medusa=FILE"
-#define DRAFTER_SCHEMA "'none','ngram','suffix','draft','medusa'"
+#define DRAFTER_WORDS  "none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE"
+#define DRAFTER_SCHEMA "'none','ngram','suffix','draft','mtp','medusa','eagle'"
 
 typedef struct generation {
     int32_t n;                        // -1: the rest of the context

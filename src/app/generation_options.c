@@ -206,8 +206,9 @@ const option generation_draft_rows[4] = {
     {0, "speculate", DRAFTER_WORDS, OPTION_EACH, .each = take_drafters,
      .help =
          "guess what follows, from what followed the same words before (ngram), also in earlier answers (suffix), "
-         "with the model of --draft (draft), or with draft heads for the model (medusa=FILE): the same text in fewer "
-         "steps; repeatable, in order of preference (default none)"},
+         "with the model of --draft (draft), with the model's own next-token-prediction layers (mtp), or with heads that "
+         "were trained for it (medusa=FILE, eagle=FILE): the same text in fewer steps; repeatable, in order of "
+         "preference (default none)"},
     {0, "draft-max", "N", OPTION_INT, offsetof(generation, draft_max), 1, 63,
      .help = "with --speculate: guesses of a step, at most (default 16); as many as pay are made"},
     {0, "draft-min", "N", OPTION_INT, offsetof(generation, draft_min), 0, 63,

@@ -61,14 +61,13 @@ static rn_status begin(strategy *base, rn_error *err) {
 
 static int32_t prompt_from(const strategy *base) {
     const struct sample_strategy *s = (const struct sample_strategy *)base;
-    if (s->drafts && drafts_wants(s->drafts, true) && !s->has_begun) return 0;
     return s->has_begun ? s->n_prompt : s->n_prompt - 1;
 }
 
 static uint32_t prompt_wants(const strategy *base, int32_t at) {
     const struct sample_strategy *s = (const struct sample_strategy *)base;
     const bool is_last = at == s->n_prompt - 1;
-    return (is_last ? LM_WANT_LOGITS : 0) | (s->drafts ? drafts_wants(s->drafts, !is_last) : 0);
+    return (is_last ? LM_WANT_LOGITS : 0) | (s->drafts ? drafts_wants(s->drafts) : 0);
 }
 
 static int32_t n_text(const struct sample_strategy *s) { return s->n_prompt + s->n_emitted; }
@@ -86,7 +85,7 @@ static bool asks_helper(const struct sample_strategy *s) { return s->drafts && d
 // A token is evaluated, and so committed to KV, only once it is known that the stream continues after it.
 static rn_status propose(strategy *base, struct row_list *rows, rn_error *err) {
     struct sample_strategy *s = (struct sample_strategy *)base;
-    const uint32_t also = s->drafts ? drafts_wants(s->drafts, false) : 0;
+    const uint32_t also = s->drafts ? drafts_wants(s->drafts) : 0;
     assert(rows->cap >= 1);
     rows->n = 0;
     if (asks_helper(s)) return drafts_propose(s->drafts, rows, err);
@@ -241,8 +240,6 @@ static void show_certain(struct sample_strategy *s, const struct row_results *r)
                                 .n = is_prompt || n_rows < s->n_pending ? n_rows : s->n_pending};
     if (!s->drafts) return;
     s->n_certain = rows.at + rows.n;
-    if (is_prompt && !drafts_wants(s->drafts, true)) // the others have no results
-        rows.first = rows.n - 1, rows.at += rows.first, rows.n = 1;
     drafts_observe(s->drafts, &rows);
 }
 
@@ -310,6 +307,7 @@ static rn_status absorb(strategy *base, const struct row_results *r, const struc
     if (is_of_helper(s, r)) return drafts_absorb(s->drafts, r, err);
     show_certain(s, r);
     if (!has_logits(s, r)) {
+        if (r->at != RESULTS_OF_PROPOSAL) return RN_OK; // of the prompt, for drafters alone
         s->n_pending -= (int32_t)r->n;
         for (int32_t i = 0; i < s->n_pending; i++) s->pending[i] = s->pending[i + (int32_t)r->n];
         return RN_OK;
@@ -370,6 +368,7 @@ rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **ou
         }
         s->base.has_scratch = true;
         s->base.drafter = drafts_guesser(s->drafts);
+        s->base.n_prompt_looked = drafts_n_prompt_rows(s->drafts);
         s->base.needs.n_helper_seqs = drafts_n_seqs(s->drafts);
     }
     if (spec->guidance) {

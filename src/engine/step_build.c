@@ -185,9 +185,11 @@ static size_t left_of(const struct model_slot *l, const rn_stream *s) {
     return (size_t)seq_missing(stream_filling(s, l));
 }
 
-// The results that the strategy needs of a row of the main sequence; none for rows it has seen or generated.
+// The results that the strategy reads of a row of the main sequence; none for rows it has seen or generated.
 static uint32_t wants_of(const rn_stream *s, int32_t at, int32_t from) {
-    return at < from || at >= s->n_prompt ? 0 : s->play.strategy->ops->prompt_wants(s->play.strategy, at);
+    const strategy *const of = s->play.strategy;
+    const int32_t looked = s->n_prompt - of->n_prompt_looked;
+    return from >= s->n_prompt || at >= s->n_prompt || (at < from && at < looked) ? 0 : of->ops->prompt_wants(of, at);
 }
 
 // Adds up to n rows of the sequence being filled, as far as there is room for their logits.

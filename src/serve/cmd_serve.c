@@ -62,7 +62,7 @@ static bool take_draft_heads(void *target, const char *value, char *why) {
     bool is_kind;
     s->machine.heads = &s->heads;
     if (!draft_heads_take(&s->heads, value, &is_kind, why)) return false;
-    if (!is_kind) snprintf(why, NUMBER_WHY, "'%.60s' is no kind of draft heads: medusa=FILE", value);
+    if (!is_kind) snprintf(why, NUMBER_WHY, "'%.60s' is no kind of draft heads: mtp|medusa=FILE|eagle=FILE", value);
     return is_kind;
 }
 
@@ -106,8 +106,10 @@ static const option engine_rows[] = {
          "a prompt with the same beginning, 64 tokens at a time (default: each key has its own)"},
 };
 static const option draft_rows[] = {
-    {0, "draft-heads", "medusa=FILE", OPTION_EACH, .each = take_draft_heads,
-     .help = "draft heads for the first model, which requests name in `speculate`: Medusa heads (medusa=FILE)"},
+    {0, "draft-heads", "mtp|medusa=FILE|eagle=FILE", OPTION_EACH, .each = take_draft_heads,
+     .help =
+         "draft heads for the first model, which requests name in `speculate`: its own next-token-prediction layers (mtp), "
+         "Medusa heads (medusa=FILE), an EAGLE head (eagle=FILE); repeatable"},
 };
 static const option keeping_rows[] = {
     {0, "resume-grace-seconds", "N", OPTION_INT, offsetof(server, resume_grace_seconds), 0, 86400,

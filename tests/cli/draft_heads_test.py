@@ -8,7 +8,7 @@ from harness import Folder, Skip, check, equal, main, runnel, test
 
 ROOT = pathlib.Path(__file__).parents[2]
 SHARED = pathlib.Path(os.environ.get('RUNNEL_SHARED') or ROOT.parent / 'shared') / 'models/stories'
-KINDS = ('medusa',)
+KINDS = ('medusa', 'eagle')
 PROMPT = 'Once upon a time, there was a little girl named Lily.'
 
 

@@ -1,8 +1,10 @@
-// tests/decoding/draft_heads_test.c - what drafters with heads share: the best tree of guesses, probabilities of a row, whether to draft at all.
+// tests/decoding/draft_heads_test.c - what drafters with heads share: the best tree of guesses, probabilities of a row, features of tokens, whether to draft at all.
 #include "base/philox.h"
 #include "decoding/draft/draft_pay.h"
 #include "decoding/draft/draft_top.h"
 #include "decoding/draft/draft_tree.h"
+#include "decoding/draft/feature_ring.h"
+#include "decoding/draft/guess_pool.h"
 #include "kernels/kernels.h"
 #include "tests/check.h"
 #include <math.h>
@@ -166,4 +168,103 @@ TEST(steps_of_heads_are_shared_by_the_streams_of_a_batch) {
     learn_times(&time, 1000, 100);
     CHECK(fabs(draft_share_ns(&slot, 2, 4) - (1000 + 7 * 100) / 4.0) < 1);
     CHECK(fabs(draft_share_ns(&slot, 1, 1) - 1000) < 1);
+}
+
+// ---- trees that grow ------------------------------------------------------------------------------------------------
+
+enum { MOST_MADE = 400 };
+
+static bool comes_before(const struct pool_node *a, const struct pool_node *b) {
+    return a->reach != b->reach ? a->reach > b->reach : a->id < b->id;
+}
+
+// The first nodes of all that were made, in order.
+static void compare_pool(const struct guess_pool *p, const struct pool_node *made, int32_t n_made) {
+    CHECK_INT(p->n, n_made < DRAFT_MOST ? n_made : DRAFT_MOST);
+    for (int32_t i = 0; i < n_made; i++) {
+        int32_t rank = 0;
+        for (int32_t k = 0; k < n_made; k++) rank += comes_before(&made[k], &made[i]);
+        if (rank < p->n) CHECK_INT(p->nodes[rank].id, made[i].id);
+    }
+}
+
+TEST(a_pool_of_guesses_keeps_those_that_are_reached_most_often) {
+    static const float shares[] = {1, 0.5F, 0.5F, 0.25F, 0.9F, 0.05F};
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        static struct guess_pool p;
+        static struct pool_node made[MOST_MADE];
+        struct draft d;
+        uint32_t u = 0;
+        guess_pool_clear(&p);
+        for (int32_t n = 0; n < MOST_MADE; n++) {
+            const int32_t above = (int32_t)(uniform(seed, u++) * (p.n + 1)) - 1;
+            const struct pool_node parent = above < 0 ? (struct pool_node){0} : p.nodes[above];
+            const float share = shares[(int)(uniform(seed, u++) * 6)];
+            made[n] = (struct pool_node){.id = n, .reach = (above < 0 ? 1 : parent.reach) * share};
+            guess_pool_add(&p, above < 0 ? NULL : &parent, n, n % 16, share);
+        }
+        check_note("seed %d", (int)seed);
+        compare_pool(&p, made, MOST_MADE);
+        guess_pool_draft(&p, &d);
+        CHECK_INT(d.n, p.n);
+        for (int32_t i = 0; i < d.n; i++) {
+            CHECK_INT(d.tokens[i], p.nodes[i].token), CHECK_INT(d.classes[i], p.nodes[i].token % 16);
+            CHECK(d.parents[i] < i);
+            CHECK_INT(d.parents[i] == DRAFT_ROOT ? DRAFT_ROOT : p.nodes[d.parents[i]].id, p.nodes[i].parent);
+        }
+    }
+}
+
+TEST(another_level_is_asked_for_where_it_gives_more_than_it_takes) {
+    static struct step_time time;
+    static struct draft_step step;
+    static const float half = 0.5F;
+    struct draft_odds depths;
+    struct guess_pool p;
+    int32_t ids[4];
+    learn_times(&time, 1000, 20);
+    draft_step_init(&step, &time, 1, 1);
+    draft_odds_init(&depths, &half, 1);
+    guess_pool_clear(&p);
+    guess_pool_add(&p, NULL, 1, 0, 0.8F);
+    guess_pool_add(&p, NULL, 2, 0, 0.1F);
+    guess_pool_add(&p, NULL, 3, 0, 0.01F);
+    struct pool_costs costs = {.step = &step, .depths = &depths, .most = 16, .spent_ns = 100, .level_ns = 100};
+    // 1.8 tokens in 1.12 steps; 0.4 more in 0.12; behind the last guess 0.005 in 0.02, which does not pay
+    CHECK_INT(guess_pool_next(&p, &costs, false, ids, 4), 2);
+    CHECK_INT(ids[0], 0), CHECK_INT(ids[1], 1);
+    CHECK_INT(guess_pool_next(&p, &costs, false, ids, 1), 1);
+    costs.level_ns = 500;
+    CHECK_INT(guess_pool_next(&p, &costs, false, ids, 4), 0);
+    CHECK(guess_pool_next(&p, &costs, true, ids, 4) > 0);
+    costs.level_ns = 0;
+    for (int32_t i = 0; i < 3; i++) guess_pool_find(&p, i)->place = i; // all were looked behind
+    CHECK_INT(guess_pool_next(&p, &costs, true, ids, 4), 0);
+}
+
+// ---- features -------------------------------------------------------------------------------------------------------
+
+TEST(features_are_kept_until_they_are_read_and_a_gap_is_known) {
+    struct feature_ring r;
+    if (!CHECK(feature_ring_init(&r, 2))) return;
+    for (int32_t i = 7; i < 12; i++) *feature_ring_put(&r, i) = (float)i;
+    CHECK(r.has_gap && r.from == 7 && feature_ring_n(&r) == 5); // nothing before it was seen
+    r.has_gap = false;
+    *feature_ring_put(&r, 10) = 20; // again: what was behind it is no longer the text
+    CHECK(!r.has_gap && r.to == 11 && *feature_ring_at(&r, 10) == 20 && *feature_ring_at(&r, 9) == 9);
+    r.from = 11; // all were read
+    CHECK(feature_ring_put(&r, 10) == NULL);
+    CHECK_INT(feature_ring_cut(&r, 8), 3);
+    CHECK(r.from == 8 && r.to == 8 && !r.has_gap);
+    CHECK(feature_ring_put(&r, 8) && feature_ring_put(&r, 9));
+    CHECK_INT(feature_ring_cut(&r, 9), 0);
+    CHECK(r.from == 8 && r.to == 9 && !r.has_gap);
+    for (int32_t i = 9; i < 8 + FEATURES_MOST; i++) *feature_ring_put(&r, i) = (float)i;
+    CHECK(!r.has_gap && r.from == 8);
+    *feature_ring_put(&r, 8 + FEATURES_MOST) = 1;
+    CHECK(r.has_gap && r.from == 9 && *feature_ring_at(&r, 9) == 9);
+    r.has_gap = false;
+    *feature_ring_put(&r, 500) = 3;
+    CHECK(r.has_gap && r.from == 500 && feature_ring_n(&r) == 1);
+    feature_ring_free(&r);
 }

@@ -12,7 +12,8 @@ static const struct heads {
     const char *name; // of the drafter
     rn_draft_head kind;
     bool attends; // and so needs a model that does
-} all_heads[] = {{"medusa", RN_DRAFT_HEAD_MEDUSA, false}};
+} all_heads[] = {
+    {"medusa", RN_DRAFT_HEAD_MEDUSA, false}, {"eagle", RN_DRAFT_HEAD_EAGLE, true}, {"mtp", RN_DRAFT_HEAD_MTP, true}};
 enum { N_HEADS = sizeof all_heads / sizeof *all_heads };
 
 static uint8_t *heads_bytes(const package *pkg, rn_draft_head kind, size_t *n) {
@@ -23,6 +24,7 @@ static bool add_heads(rn_model *m, const char *model_path, const struct heads *h
     package *pkg;
     rn_error err = {0};
     size_t n;
+    if (h->kind == RN_DRAFT_HEAD_MTP) return CHECK_OK(rn_model_add_draft_heads(m, h->kind, NULL, &err), &err);
     if (!CHECK_OK(package_open(model_path, NULL, &pkg, &err), &err)) return false;
     uint8_t *const bytes = heads_bytes(pkg, h->kind, &n);
     const char *const path = saved_path("heads.safetensors");
@@ -39,13 +41,36 @@ static rn_engine_options options(void) {
     return o;
 }
 
+// Like Medusa heads of these tests, the model holds only the first tokens likely: guesses of heads that share its output matrix are right now and then.
+static void make_some_likely(uint8_t *bytes, size_t n) {
+    package *pkg;
+    rn_error err = {0};
+    if (!CHECK_OK(package_from_bytes("subject", bytes, n, &pkg, &err), &err)) return;
+    const struct tensor_view *const head = package_tensor(pkg, "output.weight");
+    const size_t kept = head ? MADE_LIKELY * head->row_bytes : 0;
+    if (head) memset(bytes + (head->data - bytes) + kept, 0, head->n_bytes - kept);
+    package_close(pkg);
+}
+
+static void nextn_1(struct gguf_builder *b) { made_nextn(b, 1); }
+static void nextn_3(struct gguf_builder *b) { made_nextn(b, 3); }
+static void nextn_5(struct gguf_builder *b) { made_nextn(b, 5); }
+
+static void make_last_layer_nextn(struct arch_model *m) {
+    static void (*const more[])(struct gguf_builder *) = {[2] = nextn_1, [4] = nextn_3, [6] = nextn_5}; // by layers
+    m->change = "nextn_predict_layers=1";
+    m->more = more[atoi(strstr(m->keys, "block_count=") + strlen("block_count="))];
+}
+
 static bool open_subject(struct fixture *f, const struct arch_model *m, const struct heads *h) {
     struct arch_model with_words = *m;
     const rn_engine_options o = options();
     rn_error err = {0};
     size_t n;
     with_words.has_vocab = true, with_words.n_vocab = N_VOCAB;
+    if (h->kind == RN_DRAFT_HEAD_MTP) make_last_layer_nextn(&with_words);
     uint8_t *const bytes = arch_model_bytes(&with_words, &n);
+    make_some_likely(bytes, n);
     const char *const path = saved_path("subject.gguf");
     *f = (struct fixture){0};
     const bool ok = CHECK(write_file(path, bytes, n)) && CHECK_OK(rn_model_open(path, NULL, &f->model, &err), &err) &&
@@ -205,6 +230,8 @@ TEST(guesses_of_heads_change_nothing_but_the_number_of_steps) {
 
 // ---- allocations ----------------------------------------------------------------------------------------------------
 
+static const struct heads *kind_of_allocations;
+
 static rn_status run_drafted(void *user) {
     struct random r = {.seed = 5};
     static struct turn t;
@@ -212,8 +239,8 @@ static rn_status run_drafted(void *user) {
     rn_stream *s;
     rn_error err = {0};
     rn_chunk c = new_chunk();
-    make_turn(&t, &r, all_heads[0].name);
-    t.r.max_tokens = 6;
+    make_turn(&t, &r, kind_of_allocations->name);
+    t.r.max_tokens = 6, t.r.draft_min = t.r.draft_max;
     rn_status st = rn_stream_begin(e, &t.r, &s, &err);
     if (st != RN_OK) return st;
     while (c.finish_reason == RN_FINISH_NONE && st == RN_OK) st = rn_stream_next(s, 60000000000, &c, &err);
@@ -223,10 +250,13 @@ static rn_status run_drafted(void *user) {
 }
 
 TEST(every_failed_allocation_of_a_stream_with_heads_is_reported_and_leaks_nothing) {
-    struct fixture f;
-    if (open_subject(&f, &saved_subjects[0].m, &all_heads[0]))
-        check_each_failed_allocation(run_drafted, &f, __FILE__, __LINE__);
-    fixture_close(&f);
+    for (size_t k = 0; k < N_HEADS; k++) {
+        struct fixture f;
+        kind_of_allocations = &all_heads[k];
+        if (open_subject(&f, &saved_subjects[0].m, kind_of_allocations))
+            check_each_failed_allocation(run_drafted, &f, __FILE__, __LINE__);
+        fixture_close(&f);
+    }
 }
 
 // ---- heads that were trained for the default model ------------------------------------------------------------------
@@ -236,7 +266,8 @@ TEST(trained_heads_save_steps_and_leave_the_text_as_it_is) {
         const char *name, *file;
         rn_draft_head kind;
         double tokens_per_step; // at least
-    } cases[] = {{"medusa", "models/stories/medusa", RN_DRAFT_HEAD_MEDUSA, 1.3}};
+    } cases[] = {{"medusa", "models/stories/medusa", RN_DRAFT_HEAD_MEDUSA, 1.3},
+                 {"eagle", "models/stories/eagle", RN_DRAFT_HEAD_EAGLE, 2.2}};
     static struct outcome want, got;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const path = shared_path(cases[i].file);

@@ -1,8 +1,8 @@
 // tests/lm/parts_test.c - next-token-prediction layers of GGUF files against plain double
 // arithmetic; what every part refuses.
-#include "base/philox.h"
 #include "tests/check.h"
 #include "tests/support/arch_subjects.h"
+#include "tests/support/draft_heads.h"
 #include "tests/support/folder_builder.h"
 #include "tests/support/plain_layer.h"
 #include <stdlib.h>
@@ -18,32 +18,10 @@ static struct rig_options options(int n_threads) {
 
 // ---- next-token-prediction layers ---------------------------------------------------------------
 
-// The tensors that the file's last layer, a next-token layer, has beside those of any layer.
-enum { NEXTN_EMBD = 64 };
-static void nextn_tensors(struct gguf_builder *b, int layer) {
-    static const struct {
-        const char *name;
-        uint64_t ne0, ne1;
-    } rows[] = {{"enorm.weight", NEXTN_EMBD, 0},
-                {"hnorm.weight", NEXTN_EMBD, 0},
-                {"shared_head_norm.weight", NEXTN_EMBD, 0},
-                {"eh_proj.weight", 2 * NEXTN_EMBD, NEXTN_EMBD}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char name[80];
-        const uint64_t n = rows[i].ne0 * (rows[i].ne1 ? rows[i].ne1 : 1);
-        float *data = new_floats(n);
-        for (uint64_t k = 0; k < n; k++) {
-            const float u = 2 * (float)philox_uniform(77, (uint32_t)i, (uint32_t)k, PHILOX_TEST) - 1;
-            data[k] = rows[i].ne1 ? u / 8 : 1 + u / 4;
-        }
-        snprintf(name, sizeof name, "blk.%d.nextn.%s", layer, rows[i].name);
-        gb_tensor(b, name, 0, rows[i].ne1 ? 2 : 1, (uint64_t[]){rows[i].ne0, rows[i].ne1}, data, n * sizeof *data);
-        free(data);
-    }
-}
-static void nextn_1(struct gguf_builder *b) { nextn_tensors(b, 1); }
-static void nextn_2(struct gguf_builder *b) { nextn_tensors(b, 2); }
-static void nextn_3(struct gguf_builder *b) { nextn_tensors(b, 3); }
+enum { NEXTN_EMBD = MADE_NEXTN_EMBD };
+static void nextn_1(struct gguf_builder *b) { made_nextn(b, 1); }
+static void nextn_2(struct gguf_builder *b) { made_nextn(b, 2); }
+static void nextn_3(struct gguf_builder *b) { made_nextn(b, 3); }
 
 #define NEXTN_LLAMA                                                                                                  \
     "block_count=3 context_length=256 embedding_length=64 feed_forward_length=96 attention.head_count=4 "            \

@@ -14,9 +14,9 @@ ASK = {'prompt': 'Once upon a time', 'max_tokens': 24, 'seed': 3}
 def requests_name_the_heads_of_the_server():
     if not SHARED.exists():
         raise Skip('no shared material: set RUNNEL_SHARED')
-    with serving(MODEL, '--draft-heads', f'medusa={SHARED}/medusa') as s:
+    with serving(MODEL, '--draft-heads', f'medusa={SHARED}/medusa', '--draft-heads', f'eagle={SHARED}/eagle') as s:
         plain = good(s, '/v1/completions', **ASK)['choices'][0]['text']
-        for more in ({'speculate': 'medusa', 'draft_min': 4}, {'speculate': ['ngram', 'medusa']}):
+        for more in ({'speculate': 'medusa', 'draft_min': 4}, {'speculate': 'eagle', 'draft_min': 4}, {'speculate': ['ngram', 'medusa']}):
             equal(good(s, '/v1/completions', **ASK, **more)['choices'][0]['text'], plain)
 
 

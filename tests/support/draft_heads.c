@@ -2,6 +2,7 @@
 #include "tests/support/draft_heads.h"
 #include "base/philox.h"
 #include "tests/support/folder_builder.h"
+#include "tests/support/gguf_builder.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -87,4 +88,26 @@ uint8_t *made_eagle3(const package *model, uint64_t seed, size_t *n_bytes) {
     st_bytes(&b, "d2t", "I64", shape, d2t, n_draft * sizeof *d2t);
     free(d2t);
     return st_finish(&b, n_bytes);
+}
+
+void made_nextn(struct gguf_builder *b, int layer) {
+    static const struct {
+        const char *name;
+        uint64_t ne0, ne1;
+    } rows[] = {{"enorm.weight", MADE_NEXTN_EMBD, 0},
+                {"hnorm.weight", MADE_NEXTN_EMBD, 0},
+                {"shared_head_norm.weight", MADE_NEXTN_EMBD, 0},
+                {"eh_proj.weight", 2 * MADE_NEXTN_EMBD, MADE_NEXTN_EMBD}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char name[80];
+        const uint64_t n = rows[i].ne0 * (rows[i].ne1 ? rows[i].ne1 : 1);
+        float *const data = calloc(n, sizeof *data);
+        for (uint64_t k = 0; k < n; k++) {
+            const float u = 2 * (float)philox_uniform(77, (uint32_t)i, (uint32_t)k, PHILOX_TEST) - 1;
+            data[k] = rows[i].ne1 ? u / 8 : 1 + u / 4;
+        }
+        snprintf(name, sizeof name, "blk.%d.nextn.%s", layer, rows[i].name);
+        gb_tensor(b, name, 0, rows[i].ne1 ? 2 : 1, (uint64_t[]){rows[i].ne0, rows[i].ne1}, data, n * sizeof *data);
+        free(data);
+    }
 }

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct gguf_builder;
+
 enum { MADE_LIKELY = 12 }; // Medusa heads hold the first so many tokens likely, or unlikely, and others neither
 
 // Each writes the bytes of a safetensors file; free() them. Weights are the same for the same seed.
@@ -13,5 +15,9 @@ uint8_t *made_medusa(const package *model, int n_heads, uint64_t seed, size_t *n
 // head_dim wide heads over half as many; own: with embeddings of its own.
 uint8_t *made_eagle(const package *model, bool own, uint64_t seed, size_t *n_bytes);
 uint8_t *made_eagle3(const package *model, uint64_t seed, size_t *n_bytes);
+
+// The tensors that a layer has beside those of any layer if it is a next-token-prediction layer, for models of this width.
+enum { MADE_NEXTN_EMBD = 64 };
+void made_nextn(struct gguf_builder *b, int layer);
 
 #endif

@@ -68,7 +68,7 @@ struct drafter_ops {
     void (*suspend)(drafter *d);
     // Rows that are certain, with the results that d->wants names; before `plan`. Those that a `cut`
     // has taken back come again. Rows from the prefix cache, and those that are evaluated again after a
-    // preemption, are not shown. NULL: it reads nothing of the main model.
+    // preemption, are not shown; nor are the prompt's but the last n_prompt_rows. NULL: it reads nothing of the main model.
     void (*observe)(drafter *d, const struct certain_rows *rows);
 };
 
@@ -78,9 +78,10 @@ struct drafter {
     // Of a drafter with several it is that of its next rows.
     int32_t slot;
     int32_t n_seqs; // sequences that it has at once
-    // LM_WANT_HIDDEN, LM_WANT_TAPS: what `observe` reads of the prompt's last row and those behind it,
-    // and of the prompt's others; with the latter none of the prompt comes from the prefix cache.
-    uint32_t wants, wants_of_prompt;
+    // LM_WANT_HIDDEN, LM_WANT_TAPS: what `observe` reads of the prompt's last row and those behind it.
+    uint32_t wants;
+    // So many of the prompt's last rows are shown as well, those that were evaluated.
+    int32_t n_prompt_rows;
     // How often guesses of a class were right, and guesses at a depth whose parent was; drafts.c learns them.
     struct draft_odds odds, depths;
 };

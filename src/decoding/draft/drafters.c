@@ -1,5 +1,6 @@
 // decoding/draft/drafters.c - the table of drafters.
 #include "decoding/draft/drafter.h"
+#include "decoding/draft/feature_drafter.h"
 #include "decoding/draft/medusa_drafter.h"
 #include "decoding/draft/model_drafter.h"
 #include "decoding/draft/ngram_drafter.h"
@@ -10,7 +11,10 @@ const struct drafter_kind drafter_kinds[] = {
     {"ngram", .create = ngram_drafter_create, .reads_prediction = true},
     {"suffix", .create = suffix_drafter_create, .reads_prediction = true, .reads_outputs = true},
     {"draft", .needs_model = true, .create = model_drafter_create},
+    {"mtp", .parts = 1U << STRATEGY_PART_NEXTN, .create = feature_drafter_create},
     {"medusa", .parts = 1U << STRATEGY_PART_MEDUSA, .create = medusa_drafter_create},
+    {"eagle", .parts = 1U << STRATEGY_PART_EAGLE | 1U << STRATEGY_PART_EAGLE3 | 1U << STRATEGY_PART_EAGLE3_TAPS,
+     .create = feature_drafter_create},
 };
 const size_t drafter_n_kinds = sizeof drafter_kinds / sizeof *drafter_kinds;
 _Static_assert(sizeof drafter_kinds / sizeof *drafter_kinds <= DRAFTERS_MOST, "they are counted apart");

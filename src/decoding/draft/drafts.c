@@ -80,10 +80,16 @@ int32_t drafts_n_seqs(const struct drafts *d) {
     return n;
 }
 
-uint32_t drafts_wants(const struct drafts *d, bool of_prompt) {
+uint32_t drafts_wants(const struct drafts *d) {
     uint32_t wants = 0;
-    for (int32_t i = 0; i < d->n_of; i++) wants |= of_prompt ? d->of[i]->wants_of_prompt : d->of[i]->wants;
+    for (int32_t i = 0; i < d->n_of; i++) wants |= d->of[i]->wants;
     return wants;
+}
+
+int32_t drafts_n_prompt_rows(const struct drafts *d) {
+    int32_t n = 0;
+    for (int32_t i = 0; i < d->n_of; i++) n = d->of[i]->n_prompt_rows > n ? d->of[i]->n_prompt_rows : n;
+    return n;
 }
 
 rn_status drafts_begin(struct drafts *d, const struct strategy_env *env, rn_error *err) {
@@ -230,7 +236,7 @@ void drafts_add_rows(struct drafts *d, struct row_list *rows) {
             (struct lm_row){.seq = STRATEGY_MAIN,
                             .token = d->proposed.tokens[i],
                             .parent = d->proposed.parents[i] == DRAFT_ROOT ? LM_ROOT : d->proposed.parents[i],
-                            .want = LM_WANT_LOGITS | LM_OPTIONAL | drafts_wants(d, false)};
+                            .want = LM_WANT_LOGITS | LM_OPTIONAL | drafts_wants(d)};
 }
 
 const int32_t *drafts_guesser(const struct drafts *d) { return &d->guesser; }

@@ -22,8 +22,9 @@ rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, r
 void drafts_destroy(struct drafts *d); // NULL is fine
 
 int32_t drafts_n_seqs(const struct drafts *d); // that its drafters have at once
-// LM_WANT_* of rows that are or may become certain; of_prompt: of the prompt's rows but the last.
-uint32_t drafts_wants(const struct drafts *d, bool of_prompt);
+uint32_t drafts_wants(const struct drafts *d); // LM_WANT_* of rows that are or may become certain
+// So many of the prompt's last rows drafters read as well, where they are evaluated.
+int32_t drafts_n_prompt_rows(const struct drafts *d);
 
 // Once, when the stream has its first turn.
 rn_status drafts_begin(struct drafts *d, const struct strategy_env *env, rn_error *err);
