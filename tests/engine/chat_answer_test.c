@@ -235,6 +235,10 @@ TEST(each_failed_allocation_of_an_answer_is_reported_and_leaks_nothing) {
     chat.output_format = "hermes";
     x.r.max_tokens = 200;
     check_each_failed_allocation(read_answer, &x, __FILE__, __LINE__);
+    chat.output_format = "glm"; // strings without quotes: the answer goes by the tools, too
+    chat.tools = "[{\"type\": \"function\", \"function\": {\"name\": \"f\"}}]";
+    chat.n_tools = strlen(chat.tools);
+    check_each_failed_allocation(read_answer, &x, __FILE__, __LINE__);
     talk_free(&talk);
     fixture_close(&f);
 }

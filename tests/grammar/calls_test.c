@@ -7,107 +7,11 @@
 #include "output/output_formats.h"
 #include "output/output_tag.h"
 #include "tests/check.h"
+#include "tests/support/call_vocabulary.h"
 #include "tests/support/parsed_output.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-// ---- vocabularies: every byte, words, and the tags of all formats, as text or as control tokens ----
-
-enum { MAX_TOKENS = 1024, N_MASK = MAX_TOKENS / 64 };
-
-struct vocabulary {
-    struct grammar_vocab v;
-    char texts[MAX_TOKENS][80], names[MAX_TOKENS][16];
-    bool is_control[MAX_TOKENS];
-    int32_t n, n_tags; // the last n_tags are tags
-};
-
-static bool is_control_tag(const char *s, size_t n) {
-    return (s[0] == '<' || s[0] == '[') && n > 2 && !tag_is_plain(s);
-}
-
-static void add_token(struct vocabulary *t, const char *s, size_t n, bool is_control) {
-    for (int32_t i = 0; i < t->n; i++)
-        if (strlen(t->texts[i]) == n && memcmp(t->texts[i], s, n) == 0) return;
-    memcpy(t->texts[t->n], s, n);
-    t->texts[t->n][n] = 0;
-    t->is_control[t->n] = is_control;
-    snprintf(t->names[t->n], sizeof t->names[0], "\xff[%d]", t->n);
-    t->n++;
-}
-
-// The tags in a spelling, one by one.
-static void add_tags(struct vocabulary *t, const char *s, bool has_controls) {
-    while (s && *s) {
-        size_t n = 1;
-        if (*s == '%') {
-            s += 2;
-            continue;
-        }
-        while (s[n] && s[n] != '%' && s[n] != '<' && s[n] != '[' && s[n - 1] != '>' && s[n - 1] != ']') n++;
-        if (n > 1 && n < sizeof t->texts[0]) add_token(t, s, n, has_controls && is_control_tag(s, n));
-        s += n;
-    }
-}
-
-static int64_t find_token(const void *user, const char *s, size_t n) {
-    (void)user, (void)s, (void)n;
-    return -1;
-}
-
-static int64_t match_token(const void *user, const char *s, size_t n, size_t *n_token) {
-    const struct vocabulary *const t = user;
-    int64_t best = -1;
-    *n_token = 0;
-    for (int32_t i = 256; i < t->n; i++) {
-        const size_t n_text = strlen(t->texts[i]);
-        if (t->is_control[i] && n_text <= n && n_text > *n_token && memcmp(t->texts[i], s, n_text) == 0)
-            best = i, *n_token = n_text;
-    }
-    return best;
-}
-
-static bool ends_answer(const void *user, int32_t token) {
-    (void)user, (void)token;
-    return false;
-}
-
-static bool open_vocabulary(struct vocabulary *t, bool has_controls) {
-    static const char *const words[] = {"\": ", "\", \"", "true", "None", "null", "12",  "0.5", "}",
-                                        "]}",   "ab",     "]",    "\n",   "\"}",  "{\"", "[{",  "_x"};
-    rn_error err = {0};
-    memset(t, 0, sizeof *t);
-    for (t->n = 0; t->n < 256; t->n++) t->texts[t->n][0] = (char)t->n;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) add_token(t, words[i], strlen(words[i]), false);
-    const int32_t n_words = t->n;
-    for (size_t i = 0; i < n_output_formats; i++) {
-        const struct output_format *const f = &output_formats[i];
-        for (int k = 0; k < FORMAT_BLOCKS; k++)
-            add_tags(t, f->reasoning[k].open, has_controls), add_tags(t, f->reasoning[k].close, has_controls);
-        for (int k = 0; k < FORMAT_TAGS; k++) add_tags(t, f->framing[k], has_controls);
-        for (int k = 0; k < FORMAT_FORMS && f->forms[k].body; k++) {
-            const struct call_form *const form = &f->forms[k];
-            const char *const begins = form->open ? form->open : form->head;
-            if (begins && tag_fixed(begins) > 6) add_token(t, begins, tag_fixed(begins), false);
-            const char *const tags[] = {form->open,          form->head,          form->end,
-                                        form->tails[0],      form->tails[1],      form->close,
-                                        form->quote,         form->params[0].tag, form->params[1].tag,
-                                        form->params[0].end, form->params[1].end, form->writes.before,
-                                        form->writes.rest};
-            for (size_t j = 0; j < sizeof tags / sizeof *tags; j++) add_tags(t, tags[j], has_controls);
-        }
-    }
-    t->n_tags = t->n - n_words;
-    struct token_bytes *const tokens = mem_alloc((size_t)t->n * sizeof *tokens);
-    for (int32_t i = 0; i < t->n; i++) {
-        const char *const s = t->is_control[i] ? t->names[i] : t->texts[i];
-        tokens[i] = (struct token_bytes){s, i < 255 ? 1 : i == 255 ? 0 : (uint32_t)strlen(s)};
-    }
-    if (!CHECK_OK(grammar_vocab_init(&t->v, tokens, t->n, &err), &err)) return false;
-    t->v.find_token = find_token, t->v.match_token = match_token, t->v.ends_answer = ends_answer, t->v.user = t;
-    return true;
-}
 
 // ---- random tools ----
 
@@ -208,10 +112,10 @@ static void free_tools(struct tools *t) {
 // ---- drawing ----
 
 // One that may follow: one of the tags or what closes something more often than others, so that texts end.
-static int32_t draw(struct random *g, const struct vocabulary *t, const struct output_format *f,
+static int32_t draw(struct random *g, const struct call_vocabulary *t, const struct output_format *f,
                     const uint64_t *mask) {
     static const char closers[] = "\"}])0\n,`";
-    int32_t some[MAX_TOKENS], n = 0;
+    int32_t some[CALL_MAX_TOKENS], n = 0;
     for (int32_t i = t->n - t->n_tags; i < t->n; i++)
         if (mask[i / 64] >> i % 64 & 1 && output_format_reads(f, t->texts[i], strlen(t->texts[i]))) some[n++] = i;
     if (n && roll(g, 2)) return some[roll(g, n)];
@@ -230,23 +134,23 @@ static int32_t draw(struct random *g, const struct vocabulary *t, const struct o
 }
 
 // A random text of the grammar, up to most tokens. True: it is whole.
-static bool draw_text(struct random *g, const struct vocabulary *t, const struct output_format *f, grammar *gr,
+static bool draw_text(struct random *g, const struct call_vocabulary *t, const struct output_format *f, grammar *gr,
                       int most, struct text_buf *to) {
     struct grammar_cursor c;
     rn_error err = {0};
     bool is_whole = false, is_over = false, is_allowed = true;
     if (!CHECK_OK(grammar_cursor_init(&c, gr, &err), &err)) return false;
     for (int i = 0; i < most && !is_over && is_allowed; i++) {
-        uint64_t mask[N_MASK];
+        uint64_t mask[CALL_N_MASK];
         memset(mask, 0xff, sizeof mask);
-        if (!CHECK_OK(grammar_mask(&c, mask, N_MASK, &is_whole, &err), &err)) break;
+        if (!CHECK_OK(grammar_mask(&c, mask, CALL_N_MASK, &is_whole, &err), &err)) break;
         if (is_whole && roll(g, 12) == 0) break;
         int32_t token = draw(g, t, f, mask);
         for (const char *b = "{["; i == 0 && *b && f->forms[0].at_start && roll(g, 2); b++) // as calls begin there
             if (mask[(uint8_t)*b / 64] >> (uint8_t)*b % 64 & 1) token = (uint8_t)*b;
         if (!CHECK(token >= 0)) break; // a dead end
         if (!CHECK_OK(grammar_take(&c, token, &is_allowed, &err), &err) || !CHECK(is_allowed)) break;
-        text_buf_add(to, t->texts[token], token < 256 ? 1 : strlen(t->texts[token]));
+        text_buf_add(to, t->texts[token], call_token_bytes(t, token));
         if (!CHECK_OK(grammar_state(&c, &is_whole, &is_over, &err), &err)) break;
     }
     grammar_cursor_free(&c);
@@ -255,21 +159,10 @@ static bool draw_text(struct random *g, const struct vocabulary *t, const struct
 
 // ---- what is parsed ----
 
-static bool satisfies(const struct vocabulary *t, const struct text_buf *schema, const struct text_buf *value) {
-    const struct grammar_source source = {
-        .kind = GRAMMAR_SCHEMA, .text = {schema->s, schema->n}, .space = JSON_SPACE_FREE};
-    grammar *g;
-    struct grammar_cursor c;
+static bool satisfies(const struct call_vocabulary *t, const struct text_buf *schema, const struct text_buf *value) {
+    bool is_valid = false;
     rn_error err = {0};
-    bool is_allowed = true, is_whole, is_over;
-    if (!CHECK_OK(grammar_compile(&source, &t->v, &g, &err), &err)) return false;
-    CHECK_OK(grammar_cursor_init(&c, g, &err), &err);
-    for (size_t i = 0; i < value->n && is_allowed; i++)
-        CHECK_OK(grammar_take(&c, (uint8_t)value->s[i], &is_allowed, &err), &err);
-    CHECK_OK(grammar_state(&c, &is_whole, &is_over, &err), &err);
-    grammar_cursor_free(&c);
-    grammar_unref(g);
-    return is_allowed && is_whole;
+    return CHECK_OK(calls_satisfy(t, schema->s, schema->n, value->s, value->n, &is_valid, &err), &err) && is_valid;
 }
 
 static bool has_calls(const struct output_format *f) { return f->forms[0].body != BODY_NONE; }
@@ -289,7 +182,7 @@ struct mode {
 };
 
 // Counts the calls.
-static bool check_calls(const struct vocabulary *t, const struct tools *tools, const struct output_format *f,
+static bool check_calls(const struct call_vocabulary *t, const struct tools *tools, const struct output_format *f,
                         const struct text_buf *text, struct mode mode, int *n_calls) {
     static const struct text_buf any = {.s = (char *)(uintptr_t) "{\"type\": \"object\"}", .n = 18};
     static struct parsed p;
@@ -320,7 +213,7 @@ static bool check_calls(const struct vocabulary *t, const struct tools *tools, c
 }
 
 // Random answers of one format's form. Returns how many were whole; -1: one was wrong.
-static int check_answers(const struct vocabulary *t, const struct output_format *f, uint32_t form, uint64_t seed,
+static int check_answers(const struct call_vocabulary *t, const struct output_format *f, uint32_t form, uint64_t seed,
                          bool is_optional, int *n_calls) {
     struct random g = {seed, 0};
     struct tools tools;
@@ -354,10 +247,11 @@ static int check_answers(const struct vocabulary *t, const struct output_format 
 }
 
 static void check_formats(bool is_optional) {
-    static struct vocabulary t;
+    static struct call_vocabulary t;
+    rn_error err = {0};
     const int n_rounds = getenv("RUNNEL_TEST_FULL") ? 400 : 8;
     for (int controls = 0; controls < 2; controls++) {
-        if (!open_vocabulary(&t, controls)) return;
+        if (!CHECK_OK(call_vocabulary_open(&t, controls, &err), &err)) return;
         for (size_t i = 0; i < n_output_formats; i++) {
             const struct output_format *const f = &output_formats[i];
             int n_whole = 0, n_calls = 0;
@@ -373,7 +267,7 @@ static void check_formats(bool is_optional) {
             check_note("%s: %d whole, %d calls", f->name, n_whole, n_calls);
             CHECK(n_whole > n_rounds / 4 && n_calls > 0);
         }
-        grammar_vocab_free(&t.v);
+        call_vocabulary_close(&t);
     }
 }
 
@@ -383,8 +277,8 @@ TEST(text_and_calls_are_told_apart_in_every_format) { check_formats(true); }
 // ---- strings that read like other values ----
 
 // A call in this form of a tool with one argument, whose schema leaves one value: what is parsed of it, as JSON.
-static bool call_with(const struct vocabulary *t, const struct output_format *f, uint32_t form, const char *schema,
-                      bool is_cut, struct text_buf *arguments) {
+static bool call_with(const struct call_vocabulary *t, const struct output_format *f, uint32_t form,
+                      const char *schema, bool is_cut, struct text_buf *arguments) {
     struct text_buf list = {0}, text = {0};
     struct json_tree tree = {0};
     static struct parsed p;
@@ -453,8 +347,9 @@ TEST(strings_that_read_like_other_values_are_strings_where_tools_declare_them) {
         {"{\"type\": \"integer\", \"minimum\": 7, \"maximum\": 7}", "7"},
         {"{\"type\": \"boolean\", \"enum\": [true]}", "true"},
     };
-    static struct vocabulary t;
-    if (!open_vocabulary(&t, false)) return;
+    static struct call_vocabulary t;
+    rn_error err = {0};
+    if (!CHECK_OK(call_vocabulary_open(&t, false, &err), &err)) return;
     for (size_t i = 0; i < n_output_formats; i++)
         for (uint32_t form = 0; form < FORMAT_FORMS && output_formats[i].forms[form].body; form++)
             for (size_t k = 0; k < sizeof rows / sizeof *rows && !output_formats[i].forms[form].writes.never; k++)
@@ -464,7 +359,7 @@ TEST(strings_that_read_like_other_values_are_strings_where_tools_declare_them) {
                         is_object_with(rows[k].value, &arguments);
                     text_buf_free(&arguments);
                 }
-    grammar_vocab_free(&t.v);
+    call_vocabulary_close(&t);
 }
 
 TEST(values_are_read_as_tools_declare_them) {
@@ -539,19 +434,77 @@ TEST(schemas_that_refer_to_themselves_many_times_are_not_followed_for_ever) {
     text_buf_free(&list);
 }
 
+// ---- failed allocations ----
+
+enum { N_READ = 24 }; // tokens of a text
+struct usage {
+    const struct call_vocabulary *t;
+    struct grammar_source source;
+    int32_t tokens[N_READ];
+    int n;
+};
+
+// Compiles, then reads the text token by token. Without tokens they are drawn first.
+static rn_status read_once(void *user) {
+    struct usage *const u = user;
+    struct grammar_cursor c = {0};
+    grammar *g;
+    rn_error err = {0};
+    bool is_allowed = true, is_whole = false, is_over = false;
+    struct random r = {u->source.form, 0};
+    const bool is_first = u->n == 0;
+    rn_status st = grammar_compile(&u->source, &u->t->v, &g, &err);
+    if (st == RN_OK) st = grammar_cursor_init(&c, g, &err);
+    for (int i = 0; st == RN_OK && !is_over && i < (is_first ? N_READ : u->n); i++) {
+        uint64_t mask[CALL_N_MASK];
+        memset(mask, 0xff, sizeof mask);
+        if ((st = grammar_mask(&c, mask, CALL_N_MASK, &is_whole, &err)) != RN_OK) break;
+        if (is_first) u->tokens[u->n++] = draw(&r, u->t, u->source.format, mask);
+        st = grammar_take(&c, u->tokens[i], &is_allowed, &err);
+        if (st == RN_OK && CHECK(is_allowed)) st = grammar_state(&c, &is_whole, &is_over, &err);
+    }
+    grammar_cursor_free(&c);
+    grammar_unref(g);
+    return st;
+}
+
+TEST(each_failed_allocation_is_an_error_in_every_format) {
+    static const char tools[] =
+        "[{\"type\": \"function\", \"function\": {\"name\": \"f\", \"strict\": true, \"parameters\": {\"type\": \"object\", "
+        "\"properties\": {\"at\": {\"type\": \"string\"}, \"n\": {\"enum\": [1, \"b\"]}}, \"required\": [\"n\"]}}}, "
+        "{\"type\": \"function\", \"function\": {\"name\": \"g\"}}]";
+    static struct call_vocabulary t;
+    rn_error err = {0};
+    if (!CHECK_OK(call_vocabulary_open(&t, true, &err), &err)) return;
+    for (size_t i = 0; i < n_output_formats; i++)
+        for (uint32_t form = 0; form < FORMAT_FORMS && output_formats[i].forms[form].body; form++) {
+            struct usage u = {.t = &t,
+                              .source = {.kind = GRAMMAR_CALLS,
+                                         .text = {tools, sizeof tools - 1},
+                                         .format = &output_formats[i],
+                                         .form = form,
+                                         .is_optional = i % 3 == 0}};
+            if (output_formats[i].forms[form].writes.never) continue;
+            check_note("%s, form %u", output_formats[i].name, form);
+            if (!CHECK_INT(read_once(&u), RN_OK)) break;
+            CHECK(check_each_failed_allocation(read_once, &u, __FILE__, __LINE__));
+        }
+    call_vocabulary_close(&t);
+}
+
 // Is the text, byte by byte and in tags, one of the grammar's?
-static bool accepts(const struct vocabulary *t, grammar *g, const char *text) {
+static bool accepts(const struct call_vocabulary *t, grammar *g, const char *text) {
     struct grammar_cursor c;
     rn_error err = {0};
     bool is_allowed = true, is_whole = false, is_over;
     if (!CHECK_OK(grammar_cursor_init(&c, g, &err), &err)) return false;
     for (const char *s = text; *s && is_allowed;) {
         size_t n = 0;
-        int64_t token = match_token(t, s, strlen(s), &n);
-        uint64_t mask[N_MASK];
+        int64_t token = t->v.match_token(t, s, strlen(s), &n);
+        uint64_t mask[CALL_N_MASK];
         if (token < 0) token = (uint8_t)*s, n = 1;
         memset(mask, 0xff, sizeof mask);
-        CHECK_OK(grammar_mask(&c, mask, N_MASK, &is_whole, &err), &err);
+        CHECK_OK(grammar_mask(&c, mask, CALL_N_MASK, &is_whole, &err), &err);
         const bool is_in_mask = mask[token / 64] >> token % 64 & 1;
         CHECK_OK(grammar_take(&c, (int32_t)token, &is_allowed, &err), &err);
         check_note("%s: at %s", text, s);
@@ -574,19 +527,19 @@ TEST(what_is_said_stands_in_the_frame_of_its_format) {
           "<|start|>assistant<|channel|>analysis<|message|>hm<|end|><|channel|>final<|message|>a"}},
         {"hermes", {"a"}, {"<think>a</think>a"}},
     };
-    static struct vocabulary t;
+    static struct call_vocabulary t;
+    rn_error err = {0};
     for (int controls = 0; controls < 2; controls++) {
-        if (!open_vocabulary(&t, controls)) return;
+        if (!CHECK_OK(call_vocabulary_open(&t, controls, &err), &err)) return;
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             const struct grammar_source source = {
                 .kind = GRAMMAR_REGEX, .text = {"a", 1}, .format = output_format_named(cases[i].format)};
             grammar *g;
-            rn_error err = {0};
             if (!CHECK_OK(grammar_compile(&source, &t.v, &g, &err), &err)) return;
             for (int k = 0; k < 3 && cases[i].good[k]; k++) CHECK(accepts(&t, g, cases[i].good[k]));
             for (int k = 0; k < 3 && cases[i].bad[k]; k++) CHECK(!accepts(&t, g, cases[i].bad[k]));
             grammar_unref(g);
         }
-        grammar_vocab_free(&t.v);
+        call_vocabulary_close(&t);
     }
 }

@@ -4,6 +4,7 @@
 #include "grammar/tags/free_text.h"
 #include "grammar/tags/token_text.h"
 #include "tests/check.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -239,6 +240,7 @@ static rn_status use_all(void *user) {
         memset(mask, 0xff, sizeof mask);
         st = grammar_mask(&c, mask, N_MASK, &is_whole, &err);
         if (st == RN_OK) st = grammar_take(&c, *s, &is_allowed, &err);
+        if (st == RN_OK) CHECK(is_allowed);
     }
     grammar_cursor_free(&c);
     grammar_unref(g);
@@ -260,6 +262,59 @@ TEST(each_failed_allocation_is_an_error_and_nothing_is_lost) {
     grammar_vocab_free(&v);
 }
 
+static int64_t match_end(const void *user, const char *s, size_t n, size_t *n_token) {
+    (void)user;
+    *n_token = 5;
+    return n >= 5 && memcmp(s, "<end>", 5) == 0 ? 7 : -1;
+}
+static int64_t find_end_token(const void *user, const char *s, size_t n) {
+    size_t n_token;
+    return n == 5 ? match_end(user, s, n, &n_token) : -1;
+}
+
+TEST(each_failed_allocation_is_an_error_in_every_structural_tag) {
+    static const struct {
+        const char *format, *text; // that the format begins with
+    } rows[] = {
+        {"{\"type\":\"tag\",\"begin\":\"[\",\"content\":{\"type\":\"or\",\"elements\":["
+         "{\"type\":\"repeat\",\"min\":1,\"max\":3,\"content\":{\"type\":\"const_string\",\"value\":\"a<end>\"}},"
+         "{\"type\":\"star\",\"content\":{\"type\":\"any_text\",\"max_chars\":4}},"
+         "{\"type\":\"grammar\",\"grammar\":\"root ::= \\\"(\\\" root \\\")\\\" | \\\"x\\\"\"}]},\"end\":\"]\"}",
+         "[(x)]"},
+        {"{\"type\":\"sequence\",\"elements\":[{\"type\":\"json_schema\",\"json_schema\":{\"enum\":[1,2]}},"
+         "{\"type\":\"plus\",\"content\":{\"type\":\"regex\",\"pattern\":\"[ab]\"}},"
+         "{\"type\":\"optional\",\"content\":{\"type\":\"token\",\"token\":\"<end>\"}}]}",
+         "1ab"},
+        {"{\"type\":\"triggered_tags\",\"triggers\":[\"<f=\",\"<\"],\"excludes\":[\"no\"],\"at_least_one\":true,\"tags\":["
+         "{\"begin\":\"<f=a>\",\"content\":{\"type\":\"any_text\"},\"end\":[\"</f>\",\".\"]}]}",
+         "<f=a>b.n"},
+        {"{\"type\":\"tags_with_separator\",\"separator\":\", \",\"tags\":["
+         "{\"begin\":\"<a>\",\"content\":{\"type\":\"any_text\"},\"end\":\".\"}]}",
+         "<a>b., <"},
+        {"{\"type\":\"dispatch\",\"loop\":false,\"rules\":[[\"n:\",{\"type\":\"regex\",\"pattern\":\"a+b\"}],"
+         "[\"<end>\",{\"type\":\"const_string\",\"value\":\"x\"}]]}",
+         "on:aab"},
+        {"{\"type\":\"token_triggered_tags\",\"trigger_tokens\":[\"<end>\"],\"tags\":["
+         "{\"begin\":{\"type\":\"token\",\"token\":\"<end>\"},\"content\":{\"type\":\"regex\",\"pattern\":\"a\"},"
+         "\"end\":{\"type\":\"token\",\"token\":7}}]}",
+         "x"},
+        {"{\"type\":\"token_dispatch\",\"rules\":[[\"<end>\",{\"type\":\"any_tokens\",\"exclude_tokens\":[7]}]]}",
+         "x"},
+    };
+    struct grammar_vocab v;
+    if (!open_vocab(&v)) return;
+    v.match_token = match_end, v.find_token = find_end_token;
+    v.tokens[7] = (struct token_bytes){"\xff[7]", 4}; // a special one
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char source[1024];
+        snprintf(source, sizeof source, "{\"format\":%s}", rows[i].format);
+        struct usage u = {&v, source_of(GRAMMAR_TAGS, source), rows[i].text};
+        check_note("%s", source);
+        CHECK(check_each_failed_allocation(use_all, &u, __FILE__, __LINE__));
+    }
+    grammar_vocab_free(&v);
+}
+
 // Free text in which "[" leads to `user`, a text, and a special token of the vocabulary ends it.
 static rn_status build_calls(struct rules *r, const struct grammar_tokens *tokens, const void *user, uint32_t *start,
                              rn_error *err) {
@@ -270,12 +325,6 @@ static rn_status build_calls(struct rules *r, const struct grammar_tokens *token
     *start = rule_new(r);
     rule_define(r, *start, sym_seq(r, (sym_id[]){free_text_sym(r, &f), end}, 2));
     return exprs_status(r->e, err);
-}
-
-static int64_t match_end(const void *user, const char *s, size_t n, size_t *n_token) {
-    (void)user;
-    *n_token = 5;
-    return n >= 5 && memcmp(s, "<end>", 5) == 0 ? 7 : -1;
 }
 
 static int n_freed;

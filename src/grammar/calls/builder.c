@@ -20,7 +20,8 @@ sym_id build_text(struct builder *b, const char *text) {
 
 expr_id build_regex(struct builder *b, const char *pattern) {
     expr_id x = EXPR_NEVER;
-    (void)regex_expr(b->e, pattern, strlen(pattern), REGEX_WHOLE, CODING_UTF8, &x, NULL); // the status sticks
+    const rn_status st = regex_expr(b->e, pattern, strlen(pattern), REGEX_WHOLE, CODING_UTF8, &x, NULL);
+    if (b->e->status == RN_OK) b->e->status = st; // no memory for the pattern's tree
     return x;
 }
 
