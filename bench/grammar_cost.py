@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/grammar_cost.py MODEL [--batch 1,32] [--tokens 32] [--rounds 5] [--under "chrt -f 40"] - what the form of an answer costs, and what forced tokens save.
+"""bench/grammar_cost.py MODEL [--batch 1,32] [--tokens 32] [--rounds 5] [--threads N] [--under "chrt -f 40"] - what the form of an answer costs, and what forced tokens save.
 
 MODEL has a real vocabulary: synth_model 1b.gguf --type Q4_K_M --vocab-of VOCABULARY.gguf. First table, for each number of streams: milliseconds of a
 token without a form and with a JSON Schema whose every token is drawn, in turn, the 10th percentile of all tokens, which other programs disturb least; and the full masks of the same texts, each
@@ -25,7 +25,8 @@ RECORD = {'type': 'object', 'properties': {k: {'type': 'integer', 'minimum': 0, 
 
 def batch(o, n, most, **more):
     requests = [{'id': i, 'ids': [random.Random(i).randrange(1000, 100000) for _ in range(16)], 'seed': i, 'temp': 1, **more} for i in range(n)]
-    command = [*shlex.split(o.under), PROGRAM, 'batch', '-m', o.model, '--parallel', str(n), '--in-order', '-c', '512', '-n', str(most), '--token-times']
+    command = [*shlex.split(o.under), PROGRAM, 'batch', '-m', o.model, '--parallel', str(n), '--in-order', '-c', '512', '-n', str(most), '--token-times',
+               *(['-t', str(o.threads)] if o.threads else [])]
     done = subprocess.run(command, input='\n'.join(map(json.dumps, requests)), capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(done.stderr + done.stdout[:500])
@@ -49,6 +50,7 @@ def main():
     ap.add_argument('--batch', default='1,32')
     ap.add_argument('--tokens', type=int, default=32)
     ap.add_argument('--rounds', type=int, default=5)
+    ap.add_argument('--threads', type=int, help='of the engine (default: its own choice)')
     ap.add_argument('--under', default='', help='a command that runs the program')
     o = ap.parse_args()
     print('| streams | ms a token, free | with a schema | difference | masks of a step, us: mean, p99 | of a step |\n|---|---|---|---|---|---|', flush=True)

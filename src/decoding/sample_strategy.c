@@ -130,8 +130,8 @@ static int32_t next_node(const struct sample_strategy *s, const struct row_resul
 static void draw(struct sample_strategy *s, const struct row_results *r, int32_t node) {
     uint32_t n_tried = 0;
     const uint64_t *mask = NULL;
-    s->status = s->gate ? s->gate->mask(s->gate->user, &mask, &n_tried, &s->error) : RN_OK;
-    if (s->status != RN_OK) return;
+    const struct token_rule *const rule = s->gate && s->gate->begin(s->gate->user, &n_tried) ? &s->gate->rule : NULL;
+    s->status = RN_OK;
     const float *logits = results_logits(r, row_of(s, r, node));
     if (s->guidance) {
         s->status = guidance_mix(s->rowmath, logits, results_logits(r, 0), s->n_vocab, s->guidance->scale, s->mixed,
@@ -140,11 +140,12 @@ static void draw(struct sample_strategy *s, const struct row_results *r, int32_t
         logits = s->mixed;
     }
     sampler_set_tried(s->sampler, n_tried);
-    if (s->from.ids)
+    if (s->from.ids && rule) s->status = rule->mask(rule->user, &mask, &s->error);
+    if (s->from.ids && s->status == RN_OK)
         s->status = sampler_distribution_masked(s->sampler, logits, mask, s->from.ids, s->from.probs,
                                                 (size_t)s->n_vocab, &s->from.n, &s->error);
     if (s->status == RN_OK)
-        s->status = sampler_draw_masked(s->sampler, logits, s->position, mask, &s->drawn[s->n_drawn], &s->error);
+        s->status = sampler_draw_ruled(s->sampler, logits, s->position, rule, &s->drawn[s->n_drawn], &s->error);
     if (s->status == RN_OK) s->n_drawn++, s->position++;
     if (s->status != RN_OK && n_tried)
         (void)fail_in(&s->error, s->status, "%u token%s tried here and taken back", n_tried,

@@ -84,11 +84,12 @@ struct guidance {
     float scale;
 };
 
-// Which tokens may be drawn next (sampling/token_mask.h). Asked for each draw, from read or absorb.
+// Which tokens may be drawn next. Asked for each draw, from read or absorb.
 struct token_gate {
-    // *mask is NULL: all of them; else it is valid until the next call. *n_tried: as for
-    // sampler_set_tried(). Errors: RN_E_LIMIT, RN_E_NOMEM.
-    rn_status (*mask)(void *user, const uint64_t **mask, uint32_t *n_tried, rn_error *err);
+    // Before each draw. False: all of them; else the rule is about this draw. *n_tried: as for
+    // sampler_set_tried().
+    bool (*begin)(void *user, uint32_t *n_tried);
+    struct token_rule rule; // errors: RN_E_LIMIT, RN_E_NOMEM
     // Tokens that have to follow and need not be drawn, *n of at most max. Asked for, from read or absorb, before the first draw and
     // after each token that was drawn. Errors as above. NULL: every token is drawn.
     rn_status (*forced)(void *user, int32_t *tokens, size_t max, size_t *n, rn_error *err);

@@ -245,6 +245,9 @@ struct stream_play {
     struct token_gate gate;  // given to the strategy where it rules tokens out
     uint64_t *gate_mask;     // [2][n_gate_words] NULL: the stream has no gate
     size_t n_gate_words;
+    // Of the draw that was begun.
+    bool gate_is_made;      // gate_mask is its mask
+    uint32_t gate_n_tried;  // tokens that banned strings rule out
     struct rewound rewound; // what the last emission took back
     int32_t *negative;      // the negative prompt's tokens; NULL: no guidance
     struct guidance guidance;
@@ -563,6 +566,10 @@ rn_status stream_grammar_create(rn_stream *s, const rn_request *r, rn_error *err
 void stream_grammar_destroy(rn_stream *s);
 // Tokens that may follow, end tokens included where the text is whole. Any thread of the pool.
 rn_status stream_grammar_mask(rn_stream *s, uint64_t *mask, size_t n_words, rn_error *err);
+// What the mask says of one token, without the mask. Not of every token, in every place (stream_grammar_knows()): of end tokens, and
+// around the reasoning.
+rn_status stream_grammar_allows(rn_stream *s, int32_t token, bool *is_allowed, rn_error *err);
+bool stream_grammar_knows(const rn_stream *s, int32_t token);
 // *is_over: the text is whole and nothing can follow.
 rn_status stream_grammar_take(rn_stream *s, int32_t token, bool *is_over, rn_error *err);
 bool stream_grammar_goes_on(rn_stream *s, int32_t end_token); // it is a tag within the answer's frame

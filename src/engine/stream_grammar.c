@@ -121,6 +121,20 @@ rn_status stream_grammar_mask(rn_stream *s, uint64_t *mask, size_t n_words, rn_e
     return RN_OK;
 }
 
+bool stream_grammar_knows(const rn_stream *s, int32_t token) {
+    for (size_t i = 0; i < s->text.n_stop_ids; i++)
+        if (s->text.stop_ids[i] == token) return false;
+    return (s->thinking.phase == THINKING_PAST || s->thinking.phase == THINKING_GOES_ON) &&
+           !model_is_end_token(s->model_slot->m, token);
+}
+
+rn_status stream_grammar_allows(rn_stream *s, int32_t token, bool *is_allowed, rn_error *err) {
+    *is_allowed = s->thinking.phase == THINKING_GOES_ON;
+    if (*is_allowed) return RN_OK;
+    const rn_status st = grammar_allows(&s->grammar, token, is_allowed, err);
+    return st == RN_OK ? RN_OK : fail_in(err, st, "grammar");
+}
+
 bool stream_grammar_goes_on(rn_stream *s, int32_t end_token) {
     bool is_tag = false;
     return s->grammar_frames && grammar_allows(&s->grammar, end_token, &is_tag, NULL) == RN_OK && is_tag;

@@ -149,37 +149,7 @@ static double uniform(const sampler *s, uint32_t position, enum philox_purpose p
     return philox_uniform_again(s->p.seed, s->p.choice, position, purpose, s->n_tried);
 }
 
-static bool list_is_allowed(const struct candidates *list, const uint64_t *mask) {
-    for (size_t i = 0; i < list->n; i++)
-        if (!token_mask_has(mask, list->ids[i])) return false;
-    return true;
-}
-
-// Draws without masking the row. False: the token must be drawn from the masked row, with a random number of *purpose. That
-// includes rows that cannot be drawn from, since the mask may hide what is wrong. *is_checked: all logits are numbers.
-static bool draw_and_test(sampler *s, const float *logits, uint32_t position, const uint64_t *mask, int32_t *token,
-                          enum philox_purpose *purpose, bool *is_checked) {
-    struct edited e;
-    const double u = uniform(s, position, PHILOX_SAMPLE);
-    *purpose = PHILOX_SAMPLE;
-    if (edit_row(s, logits, NULL, n_edits_of_draw(s), false, &e, NULL)) return false;
-    *is_checked = e.row == logits;
-    // The largest is in every list, and weights are rounded relative to it.
-    if (!token_mask_has(mask, first_equal(s, &e))) return false;
-    if (!s->is_headed) {
-        take_list(s, &e);
-        if (!list_is_allowed(&s->list, mask)) return false;
-        if (finish_list(s, NULL)) return false;
-        *token = draw_from_list(s, u);
-        return true;
-    }
-    int32_t drawn = 0;
-    if (draw_from(s, &e, u, &drawn, NULL)) return false;
-    *purpose = PHILOX_REDRAW;
-    if (!token_mask_has(mask, drawn)) return false;
-    *token = drawn;
-    return true;
-}
+// ---- what may be drawn ----
 
 static rn_status check_mask(const sampler *s, const uint64_t *mask, rn_error *err) {
     if (mask && !s->p.masked) return fail(err, RN_E_STATE, "token mask: the sampler was created without one");
@@ -188,23 +158,96 @@ static rn_status check_mask(const sampler *s, const uint64_t *mask, rn_error *er
     return RN_OK;
 }
 
-static rn_status draw(sampler *s, const float *logits, uint32_t position, const uint64_t *mask, int32_t *token,
+struct permission {
+    const struct token_rule *rule; // NULL: there is a mask
+    const uint64_t *mask;          // NULL: not made yet
+};
+
+static rn_status make_mask(const sampler *s, struct permission *may, rn_error *err) {
+    if (may->mask) return RN_OK;
+    const rn_status st = may->rule->mask(may->rule->user, &may->mask, err);
+    return st ? st : check_mask(s, may->mask, err);
+}
+
+static rn_status is_allowed(const struct permission *may, int32_t token, bool *is, rn_error *err) {
+    if (!may->mask) return may->rule->allows(may->rule->user, token, is, err);
+    *is = token_mask_has(may->mask, token);
+    return RN_OK;
+}
+
+// Is all of the list allowed?
+static rn_status list_is_allowed(const sampler *s, struct permission *may, bool *is, rn_error *err) {
+    enum { MOST_ASKED = 64 }; // more take longer than a mask
+    const struct candidates *const list = &s->list;
+    rn_status st = list->n > MOST_ASKED ? make_mask(s, may, err) : RN_OK;
+    *is = true;
+    for (size_t i = 0; i < list->n && *is && st == RN_OK; i++) st = is_allowed(may, list->ids[i], is, err);
+    return st;
+}
+
+// ---- drawing ----
+
+// Draws without masking the row. *is_drawn false: the token must be drawn from the masked row, with a random number of *purpose. That
+// includes rows that cannot be drawn from, since the mask may hide what is wrong. *is_checked: all logits are numbers. Errors: the rule's.
+static rn_status draw_and_test(sampler *s, const float *logits, uint32_t position, struct permission *may,
+                               int32_t *token, enum philox_purpose *purpose, bool *is_checked, bool *is_drawn,
+                               rn_error *err) {
+    struct edited e;
+    bool is = false;
+    const double u = uniform(s, position, PHILOX_SAMPLE);
+    *purpose = PHILOX_SAMPLE;
+    *is_drawn = false;
+    if (edit_row(s, logits, NULL, n_edits_of_draw(s), false, &e, NULL)) return RN_OK;
+    *is_checked = e.row == logits;
+    // The largest is in every list, and weights are rounded relative to it.
+    const int32_t largest = first_equal(s, &e);
+    rn_status st = is_allowed(may, largest, &is, err);
+    if (st || !is) return st;
+    int32_t drawn = largest;
+    if (!s->is_headed) {
+        take_list(s, &e);
+        st = list_is_allowed(s, may, &is, err);
+        if (st || !is || finish_list(s, NULL)) return st;
+        drawn = draw_from_list(s, u);
+    } else if (s->p.temp != 0) {
+        drawn = draw_from_head(s, &e, u);
+        *purpose = PHILOX_REDRAW;
+        st = is_allowed(may, drawn, &is, err);
+        if (st || !is) return st;
+    }
+    *is_drawn = true;
+    *token = drawn;
+    return RN_OK;
+}
+
+// may: NULL: all tokens.
+static rn_status draw(sampler *s, const float *logits, uint32_t position, struct permission *may, int32_t *token,
                       rn_error *err) {
     struct edited e;
     enum philox_purpose purpose = PHILOX_SAMPLE;
-    bool is_checked = false;
-    rn_status st = check_mask(s, mask, err);
-    if (st) return st;
+    bool is_checked = false, is_drawn = false;
+    rn_status st = RN_OK;
     s->position = position;
-    if (mask && s->mask_may_wait && draw_and_test(s, logits, position, mask, token, &purpose, &is_checked))
-        return RN_OK;
-    st = edit_row(s, logits, mask, n_edits_of_draw(s), is_checked, &e, err);
+    if (may && s->mask_may_wait)
+        st = draw_and_test(s, logits, position, may, token, &purpose, &is_checked, &is_drawn, err);
+    if (st || is_drawn) return st;
+    if (may && (st = make_mask(s, may, err)) != RN_OK) return st;
+    st = edit_row(s, logits, may ? may->mask : NULL, n_edits_of_draw(s), is_checked, &e, err);
     return st ? st : draw_from(s, &e, uniform(s, position, purpose), token, err);
 }
 
 rn_status sampler_draw_masked(sampler *s, const float *logits, uint32_t position, const uint64_t *mask,
                               int32_t *token, rn_error *err) {
-    const rn_status st = draw(s, logits, position, mask, token, err);
+    rn_status st = check_mask(s, mask, err);
+    if (st == RN_OK) st = draw(s, logits, position, mask ? &(struct permission){.mask = mask} : NULL, token, err);
+    return st ? fail_in(err, st, "position %u", position) : RN_OK;
+}
+
+rn_status sampler_draw_ruled(sampler *s, const float *logits, uint32_t position, const struct token_rule *rule,
+                             int32_t *token, rn_error *err) {
+    rn_status st = RN_OK;
+    if (rule && !s->p.masked) st = fail(err, RN_E_STATE, "token mask: the sampler was created without one");
+    if (st == RN_OK) st = draw(s, logits, position, rule ? &(struct permission){.rule = rule} : NULL, token, err);
     return st ? fail_in(err, st, "position %u", position) : RN_OK;
 }
 

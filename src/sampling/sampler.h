@@ -236,6 +236,18 @@ rn_status sampler_draw(sampler *s, const float *logits, uint32_t position, int32
 // are -inf.
 rn_status sampler_draw_masked(sampler *s, const float *logits, uint32_t position, const uint64_t *mask,
                               int32_t *token, rn_error *err);
+
+// The same of a mask that is made where the draw needs it: one that tests tokens afterwards asks about
+// these alone.
+struct token_rule {
+    // May this token be drawn? It is what the mask says.
+    rn_status (*allows)(void *user, int32_t token, bool *is_allowed, rn_error *err);
+    rn_status (*mask)(void *user, const uint64_t **mask, rn_error *err); // valid until the draw has ended
+    void *user;
+};
+// The token of sampler_draw_masked(). rule: NULL: all of them. Errors as there, and the rule's.
+rn_status sampler_draw_ruled(sampler *s, const float *logits, uint32_t position, const struct token_rule *rule,
+                             int32_t *token, rn_error *err);
 // The distribution that sampler_draw() draws from at the position behind the accepted tokens: ids and probabilities of the candidates in
 // order. Writes at most max_n of them and sets *n to the number written; probabilities are relative
 // to all candidates. Of the two distributions of XTC it is the one of that position. For verifying drafts, and for tests. Errors as for sampler_draw().

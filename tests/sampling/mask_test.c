@@ -164,8 +164,50 @@ static void random_params(struct sampling_params *p, int32_t n) {
 }
 
 static struct {
-    int n_mask_first, n_tested, n_redrawn, n_kept;
+    int n_mask_first, n_tested, n_redrawn, n_kept, n_made, n_not_made;
 } met;
+
+// A mask that is made when it is asked for.
+struct rule_user {
+    const uint64_t *mask;
+    bool is_made;
+};
+static rn_status ask_token(void *user, int32_t token, bool *is_allowed, rn_error *err) {
+    const struct rule_user *const u = user;
+    (void)err;
+    *is_allowed = token_mask_has(u->mask, token);
+    CHECK(!u->is_made); // it would have said so
+    return RN_OK;
+}
+static rn_status ask_mask(void *user, const uint64_t **mask, rn_error *err) {
+    struct rule_user *const u = user;
+    (void)err;
+    CHECK(!u->is_made);
+    u->is_made = true;
+    *mask = u->mask;
+    return RN_OK;
+}
+
+// The same token as with the mask, which is made where the token is not the first one drawn.
+static bool check_ruled(sampler *s, const struct subject *w, const struct sampling_params *p, uint32_t position,
+                        int32_t want) {
+    struct rule_user user = {w->mask, false};
+    const struct token_rule rule = {ask_token, ask_mask, &user};
+    rn_error err = {0};
+    int32_t token = -1;
+    const int32_t free = draw_by_law(&w->all, philox_uniform(p->seed, p->choice, position, PHILOX_SAMPLE));
+    const enum how how = how_of(p, w->n);
+    bool ok = CHECK_OK(sampler_draw_ruled(s, w->row, position, &rule, &token, &err), &err) && CHECK_INT(token, want);
+    if (how == MASK_FIRST) ok &= CHECK(user.is_made);
+    if (how == TEST_DRAWN)
+        ok &=
+            CHECK_INT(user.is_made, !token_mask_has(w->mask, argmax(w->row, w->n)) || !token_mask_has(w->mask, free));
+    if (user.is_made)
+        met.n_made++;
+    else
+        met.n_not_made++;
+    return ok;
+}
 
 static bool check_draws(sampler *s, const struct subject *w, const struct sampling_params *p) {
     bool ok = true;
@@ -174,6 +216,7 @@ static bool check_draws(sampler *s, const struct subject *w, const struct sampli
         int32_t token = -1, unmasked = -1;
         ok = CHECK_OK(sampler_draw_masked(s, w->row, position, w->mask, &token, &err), &err) &&
              CHECK_INT(token, expected(w, p, position, &met.n_redrawn)) && CHECK(token_mask_has(w->mask, token)) &&
+             check_ruled(s, w, p, position, token) &&
              CHECK_OK(sampler_draw_masked(s, w->row, position, NULL, &unmasked, &err), &err) &&
              CHECK_INT(unmasked, draw_by_law(&w->all, philox_uniform(p->seed, p->choice, position, PHILOX_SAMPLE)));
     }
@@ -227,6 +270,7 @@ TEST(draws_under_a_mask_have_the_law_of_the_masked_chain_on_every_cpu_set) {
     }
     check_note("each way to draw was met");
     CHECK(met.n_mask_first > 500 && met.n_tested > 300 && met.n_redrawn > 500 && met.n_kept > 500);
+    CHECK(met.n_made > 5000 && met.n_not_made > 5000);
     fp_mode_leave(mode);
 }
 
@@ -399,8 +443,36 @@ TEST(a_sampler_made_without_masks_refuses_one) {
     sampler *s = make(&p, ref(), 2);
     CHECK_FAILS(sampler_draw_masked(s, row, 3, &mask, &token, &err), RN_E_STATE, &err);
     CHECK_STR(err.text, "position 3: token mask: the sampler was created without one");
+    const struct token_rule rule = {ask_token, ask_mask, &(struct rule_user){&mask, false}};
+    CHECK_FAILS(sampler_draw_ruled(s, row, 3, &rule, &token, &err), RN_E_STATE, &err);
+    CHECK_OK(sampler_draw_ruled(s, row, 3, NULL, &token, &err), &err);
     CHECK_OK(sampler_draw_masked(s, row, 3, NULL, &token, &err), &err);
     sampler_destroy(s);
+}
+
+static rn_status cannot_tell(void *user, int32_t token, bool *is_allowed, rn_error *err) {
+    (void)user, (void)is_allowed;
+    return fail(err, RN_E_LIMIT, "token %d takes too long", token);
+}
+static rn_status cannot_make(void *user, const uint64_t **mask, rn_error *err) {
+    (void)user, (void)mask;
+    return fail(err, RN_E_NOMEM, "no mask");
+}
+
+TEST(what_a_rule_cannot_tell_ends_the_draw) {
+    const float row[] = {1, 2};
+    for (int first = 0; first < 2; first++) {
+        struct sampling_params p = plain(1);
+        const struct token_rule rule = {cannot_tell, cannot_make, NULL};
+        rn_error err = {0};
+        int32_t token = -1;
+        p.typical_p = first ? 0.5f : 1; // its list depends on the mask, which comes first
+        sampler *s = make(&p, ref(), 2);
+        CHECK_FAILS(sampler_draw_ruled(s, row, 3, &rule, &token, &err), first ? RN_E_NOMEM : RN_E_LIMIT, &err);
+        CHECK_STR(err.text, first ? "position 3: no mask" : "position 3: token 1 takes too long");
+        CHECK_INT(token, -1);
+        sampler_destroy(s);
+    }
 }
 
 TEST(masked_draws_allocate_nothing) {
