@@ -117,8 +117,9 @@ _runnel() {
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix draft mtp medusa=FILE eagle=FILE)' \
-      '--draft-max=[with --speculate]:N: ' \
-      '--draft-min=[with --speculate]:N: ' \
+      '--no-speculate[guess nothing, as --speculate none]' \
+      '--draft-max=[guesses of a step, at most]:N: ' \
+      '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
       '--draft-min-p=[with --draft]:P: ' \
       '--prediction=[a text that the answer is expected to repeat in large part, such as the file that it edits]:FILE:_files' \
       '--special[show control tokens in the text]' \
@@ -223,8 +224,9 @@ _runnel() {
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix draft mtp medusa=FILE eagle=FILE)' \
-      '--draft-max=[with --speculate]:N: ' \
-      '--draft-min=[with --speculate]:N: ' \
+      '--no-speculate[guess nothing, as --speculate none]' \
+      '--draft-max=[guesses of a step, at most]:N: ' \
+      '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
       '--draft-min-p=[with --draft]:P: ' \
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
@@ -327,8 +329,9 @@ _runnel() {
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix draft mtp medusa=FILE eagle=FILE)' \
-      '--draft-max=[with --speculate]:N: ' \
-      '--draft-min=[with --speculate]:N: ' \
+      '--no-speculate[guess nothing, as --speculate none]' \
+      '--draft-max=[guesses of a step, at most]:N: ' \
+      '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
       '--draft-min-p=[with --draft]:P: ' \
       '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
       '--json-mode[any JSON object]' \
@@ -362,6 +365,7 @@ _runnel() {
       '--key-tokens-per-minute=[tokens that each API key may use per minute, prompts included]:N: ' \
       '--watermark=[mark all answers by the keys in FILE, {"keys"\: \[..\], ..}, but for those at temperature 0, with mirostat or with adaptive-p]:FILE:_files' \
       '--share-prefixes[share cached prompts among all API keys. This gives away, by response times, whether another key has sent a prompt with the same beginning, 64 tokens at a time]' \
+      '--no-speculate[guess nothing for requests without `speculate`, which otherwise have the drafters that need no model]' \
       '*--draft-heads=[draft heads for the first model, which requests name in `speculate`]:mtp|medusa=FILE|eagle=FILE:(mtp medusa=FILE eagle=FILE)' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
       '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
@@ -485,8 +489,9 @@ _runnel() {
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix draft mtp medusa=FILE eagle=FILE)' \
-      '--draft-max=[with --speculate]:N: ' \
-      '--draft-min=[with --speculate]:N: ' \
+      '--no-speculate[guess nothing, as --speculate none]' \
+      '--draft-max=[guesses of a step, at most]:N: ' \
+      '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
       '--draft-min-p=[with --draft]:P: ' \
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \

@@ -77,6 +77,8 @@ typedef struct rn_engine_options {
     // The model, by its number, that drafts for requests that name "draft" (rn_request.speculate).
     // Default 0: none.
     size_t draft_model;
+    // Requests that name no drafters (rn_request.speculate NULL) have none.
+    bool no_speculate;
 } rn_engine_options;
 RN_API void rn_engine_options_init_sized(rn_engine_options *o, size_t struct_size);
 static inline void rn_engine_options_init(rn_engine_options *o) {

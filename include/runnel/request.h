@@ -287,7 +287,10 @@ typedef struct rn_request {
     // (rn_engine_options.output_store_bytes). "draft": what another model of the engine expects,
     // rn_engine_options.draft_model, or with "draft=N" model N, 0..; its vocabulary must be the
     // same. "mtp", "medusa", "eagle": what draft heads of the model expect
-    // (rn_model_add_draft_heads()). NULL (default): none. Not with guidance_scale.
+    // (rn_model_add_draft_heads()). "none": nothing. NULL (default): "suffix" where the engine
+    // keeps finished answers or there is a prediction, else "ngram"; nothing with
+    // rn_engine_options.no_speculate, or with guidance_scale, for which drafters that are named are
+    // refused.
     const char *speculate;
     // Guesses of a step: at most draft_max, 1..63, 0 (default): 16. As many as pay, by how often
     // they were right and what steps took, but not fewer than draft_min, 0..draft_max.

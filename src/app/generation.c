@@ -177,13 +177,16 @@ bool generation_take_drafters(generation *g, const char *names, char *why) {
     return true;
 }
 
-// NULL: none.
+// NULL: the library's default.
 static const char *drafters_of(const generation *g) {
-    if (g->speculate[0]) return strcmp(g->speculate, "none") != 0 ? g->speculate : NULL;
-    return g->n_prediction ? "suffix" : NULL;
+    if (g->speculate[0]) return g->speculate;
+    return g->no_speculate ? "none" : NULL;
 }
 
-bool generation_speculates(const generation *g) { return drafters_of(g) != NULL; }
+bool generation_speculates(const generation *g) {
+    const char *const names = drafters_of(g);
+    return !names || strcmp(names, "none") != 0;
+}
 
 bool generation_apply(const generation *g, rn_request *req, rn_sampling *sampling, rn_error *err) {
     if (!apply_sampling(g, sampling, err)) return false;

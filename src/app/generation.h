@@ -46,7 +46,7 @@ typedef struct generation {
     rn_logit_bias bias[GENERATION_BIASES];
     const char *banned[GENERATION_BANNED];
     size_t banned_bytes[GENERATION_BANNED];
-    bool banned_match_case, token_healing, no_forced_tokens;
+    bool banned_match_case, token_healing, no_forced_tokens, no_speculate;
     double guidance_scale;               // NaN: not given
     char speculate[GENERATION_DRAFTERS]; // names separated by ','; empty: not given
     draft_heads heads;                   // of the drafters among them that stand on heads
@@ -90,7 +90,7 @@ bool generation_add_sequence_token(generation *g, int32_t token, char *why);
 // sampling. A preset is applied first, then single fields,
 // in whatever order they were given.
 bool generation_apply(const generation *g, rn_request *req, rn_sampling *sampling, rn_error *err);
-bool generation_speculates(const generation *g); // names drafters
+bool generation_speculates(const generation *g); // does not refuse it
 bool generation_drafts_with(const generation *g, const char *name);
 // The model of --draft is there, or not: without --speculate it drafts. False: one is given without the other, and it is said.
 bool generation_use_draft(generation *g, bool has_model, const options *parsed);
@@ -112,10 +112,10 @@ typedef struct generation_rows {
     char preset_help[256];
 } generation_rows;
 void generation_rows_init(generation_rows *rows);
-extern const option generation_stop_rows[4], generation_draft_rows[4], generation_text_rows[7];
+extern const option generation_stop_rows[4], generation_draft_rows[5], generation_text_rows[7];
 #define GENERATION_SAMPLING_GROUP(rows, g) {"Sampling", (rows)->sampling, (rows)->n_sampling, (g)}
 #define GENERATION_STOP_GROUP(g)           {"Stopping", generation_stop_rows, 4, (g)}
-#define GENERATION_DRAFT_GROUP(g)          {NULL, generation_draft_rows, 4, (g)} // behind MACHINE_DRAFT_GROUP
+#define GENERATION_DRAFT_GROUP(g)          {NULL, generation_draft_rows, 5, (g)} // behind MACHINE_DRAFT_GROUP
 #define GENERATION_TEXT_GROUP(g)           {"Text", generation_text_rows, 7, (g)}
 // Prints an error for options that have no effect together; false if there are such.
 bool generation_check(const generation *g, const options *parsed);

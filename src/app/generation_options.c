@@ -202,17 +202,19 @@ const option generation_stop_rows[4] = {
     {0, "ignore-eos", NULL, OPTION_FLAG, offsetof(generation, ignore_eos),
      .help = "do not stop at the model's end tokens"},
 };
-const option generation_draft_rows[4] = {
+const option generation_draft_rows[5] = {
     {0, "speculate", DRAFTER_WORDS, OPTION_EACH, .each = take_drafters,
      .help =
          "guess what follows, from what followed the same words before (ngram), also in earlier answers (suffix), "
          "with the model of --draft (draft), with the model's own next-token-prediction layers (mtp), or with heads that "
          "were trained for it (medusa=FILE, eagle=FILE): the same text in fewer steps; repeatable, in order of "
-         "preference (default none)"},
+         "preference (default ngram; suffix with --prediction, and where earlier answers are kept)"},
+    {0, "no-speculate", NULL, OPTION_FLAG, offsetof(generation, no_speculate),
+     .help = "guess nothing, as --speculate none"},
     {0, "draft-max", "N", OPTION_INT, offsetof(generation, draft_max), 1, 63,
-     .help = "with --speculate: guesses of a step, at most (default 16); as many as pay are made"},
+     .help = "guesses of a step, at most (default 16); as many as pay are made"},
     {0, "draft-min", "N", OPTION_INT, offsetof(generation, draft_min), 0, 63,
-     .help = "with --speculate: guesses of a step, at least, whether they pay or not (default 0)"},
+     .help = "guesses of a step, at least, whether they pay or not (default 0)"},
     {0, "draft-min-p", "P", OPTION_REAL, offsetof(generation, draft_min_p), 0, 1,
      .help = "with --draft: guesses end where the best one is less probable (default 0)"},
 };
@@ -302,7 +304,7 @@ static bool check_parents(const options *parsed, const rn_sampling *s) {
 
 bool generation_use_draft(generation *g, bool has_model, const options *parsed) {
     char why[NUMBER_WHY];
-    if (has_model && !g->speculate[0]) return generation_add_drafters(g, "draft", why);
+    if (has_model && !g->speculate[0] && !g->no_speculate) return generation_add_drafters(g, "draft", why);
     if (!has_model && generation_drafts_with(g, "draft")) {
         say("--speculate draft: needs the model that drafts, --draft MODEL");
         return false;
@@ -321,9 +323,10 @@ bool generation_check(const generation *g, const options *parsed) {
     }
     if (!generation_is_guided(g) && options_refuse(parsed, "negative-prompt", "without --guidance-scale"))
         return false;
-    if (!generation_speculates(g) && options_refuse(parsed, "prediction", "with --speculate none")) return false;
-    if (!generation_speculates(g) && (options_refuse(parsed, "draft-max", "without --speculate") ||
-                                      options_refuse(parsed, "draft-min", "without --speculate")))
+    if (!generation_speculates(g) && options_refuse(parsed, "prediction", "without speculation")) return false;
+    if (g->speculate[0] && options_refuse(parsed, "no-speculate", "with --speculate")) return false;
+    if (!generation_speculates(g) && (options_refuse(parsed, "draft-max", "without speculation") ||
+                                      options_refuse(parsed, "draft-min", "without speculation")))
         return false;
     if (!generation_drafts_with(g, "draft") && options_refuse(parsed, "draft-min-p", "without --draft")) return false;
     if (g->n_banned == 0 && options_refuse(parsed, "banned-match-case", "without --banned-string")) return false;

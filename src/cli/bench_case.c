@@ -83,6 +83,7 @@ static rn_status begin_runner(bench_ground *g, rn_session *session, int32_t n_id
     req.ignore_eos = true;
     req.has_seed = true;
     req.token_times = true;
+    req.speculate = "none"; // each step one token of a stream, whatever the text
     // A large buffer, so that no stream waits while the others are read.
     req.buffer_tokens = n_made < MOST_BUFFERED ? n_made : MOST_BUFFERED;
     if (gate) req.progress = wait_at_gate, req.progress_user = gate;

@@ -159,6 +159,9 @@ static inline void round_wait_until(struct round *r, int64_t t) {
     if (r->wait_until < 0 || t < r->wait_until) r->wait_until = t;
 }
 
+struct seq_node {
+    int32_t token, depth; // 1: behind the last position
+};
 // A sequence of a stream's strategy. The strategy declares its tokens; the lm's sequence may hold
 // fewer, or not exist.
 struct stream_seq {
@@ -167,9 +170,7 @@ struct stream_seq {
     int32_t n;                     // tokens declared
     int32_t *tokens;               // [n_limit + 1]; the main sequence uses the stream's array
     // [n_scratch] the scratch nodes; NULL until there is one
-    struct seq_node {
-        int32_t token, depth; // 1: behind the last position
-    } *nodes;
+    struct seq_node *nodes;
     int32_t n_nodes;
     int32_t n_appended; // in the step being built
 };
@@ -542,14 +543,16 @@ rn_status stream_gate_create(rn_stream *s, const rn_request *r, rn_error *err);
 rn_status stream_forced_tokens(void *user, int32_t *tokens, size_t max, size_t *n, rn_error *err);
 bool stream_may_force(const rn_request *r);
 
-// request_drafters.c: a list of drafters (rn_request.speculate; NULL: none), for streams of this slot;
+// request_drafters.c: the drafters of a request (rn_request.speculate), for streams of this slot;
 // out: [ENGINE_MAX_DRAFTERS]. RN_E_ARG.
 struct drafter_choice;
 // If one of the drafters looks in finished answers: those that the stream may see, and its own is kept.
 void stream_show_outputs(rn_stream *s, const struct drafter_choice *drafters, int32_t n);
 void stream_keep_output(rn_stream *s); // when it has ended
-rn_status request_read_drafters(rn_engine *e, struct model_slot *own, const char *list, struct drafter_choice *out,
+rn_status request_read_drafters(rn_engine *e, struct model_slot *own, const rn_request *r, struct drafter_choice *out,
                                 int32_t *n, rn_error *err);
+// What those of a request that names none allocate, for a text of so many tokens.
+size_t request_default_drafter_bytes(const rn_engine *e, int32_t n_text_most);
 
 // draft_counts.c: what drafts brought. Of a guess of the stream's strategy; depth 0: the token was none.
 void draft_counts_evaluated(rn_stream *s, int32_t depth);

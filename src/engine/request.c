@@ -46,8 +46,6 @@ static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error
     if ((st = check_range("draft_min", r->draft_min, 0, draft_most(r), err)) != RN_OK) return st;
     if (!(r->draft_min_p >= 0 && r->draft_min_p <= 1))
         return fail(err, RN_E_ARG, "draft_min_p: %g is outside 0..1", (double)r->draft_min_p);
-    if (r->speculate && r->guidance_scale != 1)
-        return fail(err, RN_E_UNSUPPORTED, "speculate: not with guidance_scale");
     if (r->n_negative_prompt && r->guidance_scale == 1)
         return fail(err, RN_E_ARG, "negative_prompt: has no effect with guidance_scale 1");
     if (r->n_prediction && !r->prediction)
@@ -233,7 +231,7 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
     spec.drafters = drafters;
     spec.draft_most = draft_most(r), spec.draft_least = r->draft_min, spec.draft_min_p = r->draft_min_p;
     spec.draws_on_step_thread = s->play.sampling.stage != NULL;
-    rn_status st = request_read_drafters(s->engine, s->model_slot, r->speculate, drafters, &spec.n_drafters, err);
+    rn_status st = request_read_drafters(s->engine, s->model_slot, r, drafters, &spec.n_drafters, err);
     if (st == RN_OK) st = stream_check_prediction(r, drafters, spec.n_drafters, err);
     if (st == RN_OK) stream_show_outputs(s, drafters, spec.n_drafters);
     spec.outputs = s->play.keeps_output ? &s->play.outputs : NULL;

@@ -1,5 +1,7 @@
 // engine/request_drafters.c - the drafters that a request names, and which model may draft for which.
 #include "decoding/draft/drafts.h"
+#include "decoding/draft/ngram_index.h"
+#include "decoding/draft/suffix_automaton.h"
 #include "engine/engine.h"
 #include <limits.h>
 #include <stdio.h>
@@ -84,10 +86,25 @@ static rn_status no_heads(const struct model_slot *own, const struct drafter_kin
                 package_path(own->m->pkg));
 }
 
-rn_status request_read_drafters(rn_engine *e, struct model_slot *own, const char *list, struct drafter_choice *out,
+// The drafters without a model, which cost next to nothing; where the request allows none, it goes without.
+static const char *default_list(const rn_engine *e, const rn_request *r) {
+    if (e->opt.no_speculate || r->guidance_scale != 1) return NULL;
+    return e->outputs || r->n_prediction ? "suffix" : "ngram";
+}
+
+size_t request_default_drafter_bytes(const rn_engine *e, int32_t n_text_most) {
+    if (e->opt.no_speculate) return 0;
+    return drafts_bytes() +
+           (e->opt.output_store_bytes ? suffix_automaton_bytes(n_text_most) : ngram_index_bytes(n_text_most));
+}
+
+rn_status request_read_drafters(rn_engine *e, struct model_slot *own, const rn_request *r, struct drafter_choice *out,
                                 int32_t *n, rn_error *err) {
+    const char *const list = !r->speculate ? default_list(e, r) : strcmp(r->speculate, "none") ? r->speculate : NULL;
     rn_status st = RN_OK;
     *n = 0;
+    if (r->speculate && list && r->guidance_scale != 1)
+        return fail(err, RN_E_UNSUPPORTED, "speculate: not with guidance_scale");
     for (const char *at = list, *end; at && st == RN_OK; at = *end ? end + 1 : NULL) {
         const size_t n_name = strcspn(at, ",=");
         const char *const number = at[n_name] == '=' ? at + n_name + 1 : NULL;

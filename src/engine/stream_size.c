@@ -51,10 +51,11 @@ uint64_t stream_waiting_bytes(const struct model_slot *l) {
 uint64_t stream_running_bytes(const rn_engine *e, const struct model_slot *l) {
     const int32_t n_ctx = e->opt.n_ctx ? e->opt.n_ctx : package_hparams(l->m->pkg)->n_ctx_train;
     const struct stream_room room = model_slot_room(e, l);
-    const uint64_t seq =
-                       sizeof(struct stream_seq) + sizeof(int32_t) * ((uint64_t)n_ctx + 1 + (uint64_t)room.n_scratch),
+    const uint64_t seq = sizeof(struct stream_seq) + sizeof(int32_t) * ((uint64_t)n_ctx + 1) +
+                         sizeof(struct seq_node) * (uint64_t)room.n_scratch,
                    n_samplers = 1 + (uint64_t)e->opt.n_seqs;
     return stream_waiting_bytes(l) + (uint64_t)room.n_seqs * seq +
            n_samplers * sampler_most_bytes(model_slot_n_vocab(l), n_ctx) +
-           stream_scratch_numbers(l) * sizeof *((rn_stream *)0)->scores.scratch;
+           stream_scratch_numbers(l) * sizeof *((rn_stream *)0)->scores.scratch +
+           request_default_drafter_bytes(e, n_ctx + 1);
 }

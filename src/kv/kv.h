@@ -125,6 +125,9 @@ rn_status kv_scratch_add(kv *k, kv_seq s, int32_t parent, uint64_t key, int32_t 
 // allowed) is the limit that is reached first: "nodes" (max_scratch), "context" (n_ctx leaves no
 // position), "pages", "states" (slots: a node of a recurrent model has its own).
 int32_t kv_scratch_room(const kv *k, kv_seq s, const char **why);
+// Is there a slot of state for a scratch node that may be left out? States that are kept for later
+// prompts make way for it only as long as half of all slots stay theirs. true without states.
+bool kv_has_spare_state(const kv *k);
 int32_t kv_scratch_len(const kv *k, kv_seq s);
 int32_t kv_scratch_parent(const kv *k, kv_seq s, int32_t node);
 // Depth from 1: the KV index of the node is kv_seq_len + depth - 1.

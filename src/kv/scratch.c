@@ -50,6 +50,11 @@ int32_t kv_scratch_room(const kv *k, kv_seq s, const char **why) {
     return room;
 }
 
+bool kv_has_spare_state(const kv *k) {
+    const struct pool *const states = &k->pool[KV_STATE];
+    return k->config.n_states == 0 || states->n_free > 0 || 2 * states->n_cached > k->config.n_states;
+}
+
 void kv_scratch_cut(kv *k, kv_seq s, int32_t n) {
     struct seq *q = seq_at(k, s);
     assert(n >= 0);

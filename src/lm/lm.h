@@ -30,7 +30,8 @@ enum {
 enum { LM_WANT_STATE = 4 };
 // No result: the row is left out where there is no room for it (pages, slots of state, scratch
 // nodes, places for results, n_ctx), and with it all later rows of its sequence in the step, which
-// must be optional too. Rows that are not optional go first.
+// must be optional too. Rows that are not optional go first. Of the states that are kept for later
+// prompts, half make way for optional rows.
 enum { LM_OPTIONAL = 16 };
 enum { LM_APPEND = -2, LM_ROOT = -1 }; // parents that are no scratch node
 

@@ -61,6 +61,8 @@ rn_status lm_kv_add_row(struct lm_kv *m, const struct lm_row *r, int32_t *pos, i
         if (st == RN_OK && r->want & LM_WANT_STATE) kv_snapshot(m->kv, r->seq);
         return st;
     }
+    if (r->want & LM_OPTIONAL && !kv_has_spare_state(m->kv))
+        return fail(err, RN_E_LIMIT, "sequence %d: no slot of state is spare for a row that is optional", r->seq);
     const rn_status st = kv_scratch_add(m->kv, r->seq, r->parent, key, node, err);
     if (st == RN_OK) *pos += kv_scratch_depth(m->kv, r->seq, *node) - 1;
     return st;

@@ -106,6 +106,8 @@ static const option engine_rows[] = {
          "a prompt with the same beginning, 64 tokens at a time (default: each key has its own)"},
 };
 static const option draft_rows[] = {
+    {0, "no-speculate", NULL, OPTION_FLAG, offsetof(server, no_speculate),
+     .help = "guess nothing for requests without `speculate`, which otherwise have the drafters that need no model"},
     {0, "draft-heads", "mtp|medusa=FILE|eagle=FILE", OPTION_EACH, .each = take_draft_heads,
      .help =
          "draft heads for the first model, which requests name in `speculate`: its own next-token-prediction layers (mtp), "

@@ -45,6 +45,7 @@ typedef struct server {
     uint64_t reserved_bytes; // bytes: the program itself, its connections and what it holds for later requests
     int32_t n_queue_tokens, queue_wait_s, target_itl_ms;
     bool shares_prefixes;                                     // cached ones, among all keys
+    bool no_speculate;                                        // unless a request names drafters
     int32_t resume_grace_seconds, resume_seconds, resume_mib; // serve/jobs/stream_store.h
     int32_t responses_mib;                                    // serve/jobs/response_store.h
     http_options http_options;

@@ -89,6 +89,7 @@ int server_open_engine(server *s) {
     opt.n_queue = s->n_queue;
     opt.n_queue_tokens = s->n_queue_tokens;
     opt.queue_wait_ms = s->queue_wait_s * 1000;
+    opt.no_speculate = s->no_speculate;
     opt.target_itl_ms = s->target_itl_ms;
     opt.memory_limit = (uint64_t)s->memory_mib << 20;
     opt.reserved_bytes = s->reserved_bytes;

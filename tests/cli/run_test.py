@@ -67,7 +67,7 @@ def an_empty_prompt_begins_from_the_begin_token():
 
 @test
 def json_lines_are_whole_and_agree_with_usage():
-    done = runnel('run', PROMPT, '--json', '-n', '30', '--seed', '7', '--logprobs', '3').ok()
+    done = runnel('run', PROMPT, '--json', '-n', '30', '--seed', '7', '--logprobs', '3', '--no-speculate').ok()
     *chunks, last = done.lines
     tokens = [t for line in done.lines for t in line['tokens']]
     for line in done.lines:
@@ -211,7 +211,7 @@ def guesses_save_steps_and_change_no_text():
     again = 'The cat sat on the mat. The dog sat on the mat. The cat sat on'
     for more in (['--temp', '0'], ['--seed', '7'], ['--seed', '7', '--mirostat', '2', '--dry-multiplier', '0.5']):
         asked = ['run', '-n', '60', '--ignore-eos', '--json', *more, again]
-        plain, drafted = (runnel(*asked, *o).ok().lines for o in ([], ['--speculate', 'ngram', '--draft-min', '4']))
+        plain, drafted = (runnel(*asked, *o).ok().lines for o in (['--no-speculate'], ['--draft-min', '4']))
         equal([t for line in drafted for t in line['tokens']], [t for line in plain for t in line['tokens']])
         check('speculation' not in plain[-1], plain[-1])
         figures = drafted[-1]['speculation']
@@ -249,7 +249,7 @@ def a_prediction_saves_steps_and_changes_no_text():
             figures = answer[-1]['speculation']
             check(figures['accepted_prediction'] > 10 and figures['accepted_prediction'] + figures['rejected_prediction'] <= figures['drafted'], figures)
         runnel(*asked, '--prediction', folder / 'none').fails(1, 'none: No such file')
-        runnel(*asked, '--prediction', file, '--speculate', 'none').fails(2, '--prediction: has no effect with --speculate none')
+        runnel(*asked, '--prediction', file, '--speculate', 'none').fails(2, '--prediction: has no effect without speculation')
 
 
 @test

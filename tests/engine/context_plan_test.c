@@ -27,11 +27,18 @@ static uint64_t planned_bytes(rn_engine *e, size_t n_models, rn_engine_info *inf
     return bytes + info[0].other_bytes;
 }
 
+// Streams whose size does not grow much with the context.
+static rn_engine_options plain_options(void) {
+    rn_engine_options opt = engine_options();
+    opt.no_speculate = true;
+    return opt;
+}
+
 // The memory that both models take with so long a context.
 static uint64_t bytes_for(rn_model *const *models, int32_t n_ctx, rn_engine_info *info) {
     rn_error err = {0};
     rn_engine *e;
-    rn_engine_options opt = engine_options();
+    rn_engine_options opt = plain_options();
     opt.n_ctx = n_ctx;
     if (!CHECK_OK(rn_engine_open(models, 2, &opt, &e, &err), &err)) return 0;
     const uint64_t bytes = planned_bytes(e, 2, info);
@@ -46,7 +53,7 @@ TEST(a_small_draft_model_gets_the_context_of_its_target_and_not_half_of_the_memo
     rn_engine *e;
     rn_model *const models[] = {open_tiny("target", 16, 128, 131072), open_tiny("draft", 1, 64, 131072)};
     if (!models[0] || !models[1]) return;
-    rn_engine_options opt = engine_options();
+    rn_engine_options opt = plain_options();
     opt.memory_limit = bytes_for(models, N_CTX, info) + SLACK;
     CHECK(info[0].kv_bytes >= 16 * info[1].kv_bytes);
     if (CHECK_OK(rn_engine_open(models, 2, &opt, &e, &err), &err)) {
@@ -64,7 +71,7 @@ TEST(what_a_model_of_a_short_context_does_not_need_goes_to_the_others) {
     rn_engine *e;
     rn_model *const models[] = {open_tiny("long", 8, 64, 131072), open_tiny("short", 8, 64, 512)};
     if (!models[0] || !models[1]) return;
-    rn_engine_options opt = engine_options();
+    rn_engine_options opt = plain_options();
     opt.memory_limit = bytes_for(models, 16384, info);
     if (CHECK_OK(rn_engine_open(models, 2, &opt, &e, &err), &err)) {
         CHECK(planned_bytes(e, 2, info) <= opt.memory_limit);

@@ -25,6 +25,7 @@ static rn_request request_of(const rn_grammar *form, rn_part *part, rn_sampling 
     *part = (rn_part){.kind = RN_PART_IDS, .ids = prompt, .n_ids = 3};
     r.parts = part, r.n_parts = 1, r.sampling = sampling;
     r.has_seed = true, r.seed = seed, r.grammar = form;
+    r.speculate = "none"; // steps are counted
     return r;
 }
 

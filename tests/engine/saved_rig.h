@@ -47,6 +47,7 @@ static inline bool id_turn(const struct fixture *f, rn_session *s, uint64_t seed
     r.session = s;
     r.add_special = false, r.ignore_eos = true;
     r.max_tokens = 10, r.logprobs = 0;
+    r.speculate = "none"; // whose rows take a page
     r.has_seed = true, r.seed = seed;
     return run_request(f->engine, &r, o);
 }

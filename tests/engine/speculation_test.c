@@ -19,6 +19,7 @@ static rn_request repeating(struct rn_sampling *sampling, rn_part *part, rn_logi
     sampling->logit_bias = bias, sampling->n_logit_bias = 2;
     r.parts = part, r.n_parts = 1, r.sampling = sampling;
     r.add_special = false, r.ignore_eos = true, r.has_seed = true, r.max_tokens = 100;
+    r.speculate = "none";
     return r;
 }
 
@@ -87,7 +88,7 @@ static bool run_greedy(rn_engine *e, const char *speculate, uint64_t salt, uint6
     part.ids = ids, part.n_ids = 3;
     sampling.n_logit_bias = 0, sampling.temp = 0.0F;
     r.seed = 1, r.logprobs = 0, r.cache_salt = salt, r.client = client;
-    if ((r.speculate = speculate)) r.draft_min = r.draft_max = 4;
+    if (speculate) r.speculate = speculate, r.draft_min = r.draft_max = 4;
     return run_request(e, &r, o);
 }
 
@@ -185,7 +186,8 @@ TEST(what_a_request_may_say_of_a_prediction) {
         int32_t id;
         rn_status status;
     } cases[] = {
-        {NULL, "prediction: has no effect without speculate ngram or suffix", 3, 0, RN_E_ARG},
+        {"none", "prediction: has no effect without speculate ngram or suffix", 3, 0, RN_E_ARG},
+        {NULL, NULL, 3, 0, RN_OK},
         {"ngram", NULL, TOY_CTX - 8, 0, RN_OK},
         {"suffix", "prediction: longer than the context of 256 tokens", TOY_CTX + 1, 0, RN_E_LIMIT},
         {"suffix", "ids[0]: token 300 is outside 0..299", 1, 300, RN_E_ARG},
@@ -216,6 +218,56 @@ TEST(what_a_request_may_say_of_a_prediction) {
     CHECK_INT(rn_stream_begin(g.engine, &r, &s, &err), RN_E_ARG);
     CHECK_HAS(err.text, "prediction: NULL with n_prediction 1");
     toy_rig_close(&g);
+}
+
+// The library's default, guesses made in any case.
+static bool run_default(rn_engine *e, const char *speculate, float guidance, struct outcome *o) {
+    struct rn_sampling sampling;
+    rn_part part;
+    rn_logit_bias bias[2];
+    rn_request r = repeating(&sampling, &part, bias);
+    r.speculate = speculate, r.draft_min = 4, r.guidance_scale = guidance;
+    return run_request(e, &r, o);
+}
+
+TEST(requests_that_name_no_drafter_have_one_that_needs_no_model) {
+    enum { NGRAM, SUFFIX };
+    static struct outcome o;
+    struct toy_rig g;
+    struct fixture f;
+    if (!toy_rig_open(&g, 64, 0, 1, 1)) return; // it keeps finished answers
+    if (!run_default(g.engine, NULL, 1, &o)) return;
+    CHECK(o.usage.drafted_by[SUFFIX] > 50 && o.usage.drafted_by[SUFFIX] == o.usage.drafted_tokens);
+    if (!run_default(g.engine, "none", 1, &o)) return;
+    CHECK_INT(o.usage.drafted_tokens, 0);
+    if (!run_default(g.engine, NULL, 2, &o)) return;
+    CHECK_INT(o.usage.drafted_tokens, 0);
+    toy_rig_close(&g);
+    for (int i = 0; i < 2; i++) {
+        rn_engine_options opt = engine_options();
+        opt.no_speculate = i == 1;
+        if (!fixture_open(&f, &opt) || !run_default(f.engine, NULL, 1, &o)) return;
+        CHECK(i ? o.usage.drafted_tokens == 0
+                : o.usage.drafted_by[NGRAM] > 50 && o.usage.drafted_by[NGRAM] == o.usage.drafted_tokens);
+        if (!run_default(f.engine, "ngram", 1, &o)) return;
+        CHECK(o.usage.drafted_tokens > 50);
+        fixture_close(&f);
+    }
+}
+
+// A recurrent model with two slots of state for a stream, its own and the one kept for the next prompt.
+TEST(guesses_do_not_take_the_state_that_the_next_prompt_begins_with) {
+    static struct outcome first, again;
+    for (int i = 0; i < 2; i++) {
+        struct toy_rig g;
+        check_note(i ? "guessing" : "plain");
+        if (!toy_rig_open(&g, 64, 2, 1, 1)) return;
+        if (!run_default(g.engine, i ? "ngram" : "none", 1, &first)) return;
+        if (!run_default(g.engine, i ? "ngram" : "none", 1, &again)) return;
+        CHECK_INT(again.usage.cached_tokens, 9);
+        CHECK_INT(again.usage.drafted_tokens, 0);
+        toy_rig_close(&g);
+    }
 }
 
 TEST(drafted_tokens_are_marked) {

@@ -65,7 +65,7 @@ REQUESTS = {
     'a stored answer': ('POST', '/v1/responses', {'input': TIME, 'store': True, 'max_output_tokens': 4, 'seed': 1}),
 }
 CHANGING = ('id', 'timings', 'created', 'created_at', 'timing', 'x-request-id', 'usage', 'item_id', 'runnel', 'request_id', 'total_duration',
-            'prompt_eval_duration', 'eval_duration')
+            'prompt_eval_duration', 'eval_duration', 'speculation')
 
 
 def constant(value):

@@ -8,7 +8,7 @@ from serving import KEY, Client, Folder, check, equal, main, test, wait_until
 STORY = [{'role': 'user', 'content': 'Once upon a time'}]
 LOOK = {'type': 'function', 'function': {'name': 'look', 'parameters': {'type': 'object', 'properties': {'at': {'type': 'string'}}}}}
 SHORT = {'num_predict': 8, 'seed': 1}
-TIMES = ('created_at', 'total_duration', 'prompt_eval_duration', 'eval_duration')
+TIMES = ('created_at', 'total_duration', 'prompt_eval_duration', 'eval_duration', 'speculation')
 SHOWN = ('{% for m in messages %}[{{ m.role }}:{{ m.content }}{% if m.name %}|of {{ m.name }}{% endif %}{% if m.tool_call_id %}|id {{ m.tool_call_id }}{% endif %}'
          '{% if m.reasoning_content %}|think {{ m.reasoning_content }}{% endif %}'
          '{% for c in m.tool_calls or [] %}|call {{ c.id }} {{ c.function.name }} {{ c.function.arguments }}{% endfor %}]{% endfor %}'

@@ -89,7 +89,7 @@ def values_of(path):
 def each_member_takes_its_values_and_refuses_others_by_name():
     wrong, seen, n = [], set(), 0
     with Folder() as folder, Folder() as other, serving(
-            chat_model(folder), '-m', f'r={reranker(other)}', '-m', f'h={with_holes(other)}', '-c', '256', '--queue', '64') as s:
+            model := chat_model(folder), '--draft', model, '-m', f'r={reranker(other)}', '-m', f'h={with_holes(other)}', '-c', '256', '--queue', '64') as s:
         for path in ROUTES:
             for name, value, body, is_good in values_of(path):
                 # What routes share is tried on one of them; with --full on each.

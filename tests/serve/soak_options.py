@@ -18,7 +18,7 @@ VALUES = {
     '--max-body': (None, 1), '--max-bodies': (None, 1, 64), '--header-seconds': (None, 0, 3600), '--body-seconds': (None, 0, 3600),
     '--idle-seconds': (None, 0, 30), '--write-seconds': (None, 0, 30), '--ping-seconds': (1, 1, 0, None),
     '--resume-grace-seconds': (None, 20), '--resume-seconds': (None, 3600), '--resume-mib': (16, 64), '--responses-mib': (0, 1, 1), '--outputs-mib': (0, 1, 16),
-    '--draft': (None, None, MODEL),
+    '--draft': (None, None, MODEL), '--no-speculate': (None, None, True),
 }
 NOT_DRAWN = {
     '--lora': 'adapters are of one shape of model: serve/lora_test.py',

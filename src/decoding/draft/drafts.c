@@ -74,6 +74,12 @@ void drafts_destroy(struct drafts *d) {
     mem_free(d);
 }
 
+size_t drafts_bytes(void) {
+    enum { ALLOCATIONS = 1 << 9 }; // a drafter's own struct, and the rounding of the allocator
+    return sizeof(struct drafts) + sizeof(struct guess) + sizeof(drafter *) + sizeof(int32_t) + sizeof(drafter) +
+           ALLOCATIONS;
+}
+
 int32_t drafts_n_seqs(const struct drafts *d) {
     int32_t n = 0;
     for (int32_t i = 0; i < d->n_of; i++) n += d->of[i]->n_seqs;

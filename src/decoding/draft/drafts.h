@@ -20,6 +20,7 @@ struct drafts;
 // Of the spec's drafters. RN_E_NOMEM; errors of their kinds.
 rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, rn_error *err);
 void drafts_destroy(struct drafts *d); // NULL is fine
+size_t drafts_bytes(void);             // that those of one drafter without a model allocate, beside its index
 
 int32_t drafts_n_seqs(const struct drafts *d); // that its drafters have at once
 uint32_t drafts_wants(const struct drafts *d); // LM_WANT_* of rows that are or may become certain

@@ -8,6 +8,11 @@ static uint32_t heads_for(int32_t n_most) {
     return n;
 }
 
+size_t ngram_index_bytes(int32_t n_most) {
+    return heads_for(n_most) * sizeof *((struct ngram_index *)0)->heads +
+           (size_t)n_most * sizeof *((struct ngram_index *)0)->before;
+}
+
 rn_status ngram_index_init(struct ngram_index *x, int32_t n_most, rn_error *err) {
     *x = (struct ngram_index){.n_heads = heads_for(n_most), .n_most = n_most};
     x->heads = mem_calloc(x->n_heads, sizeof *x->heads);

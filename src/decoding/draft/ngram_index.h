@@ -29,6 +29,7 @@ struct ngram_index {
 
 // RN_E_NOMEM.
 rn_status ngram_index_init(struct ngram_index *x, int32_t n_most, rn_error *err);
+size_t ngram_index_bytes(int32_t n_most);     // that one of so many tokens allocates
 void ngram_index_free(struct ngram_index *x); // of {0}, too
 // Adds tokens[x->n .. n). Those beyond n_most are left out.
 void ngram_index_add(struct ngram_index *x, const int32_t *tokens, int32_t n);

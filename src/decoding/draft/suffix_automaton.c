@@ -13,9 +13,17 @@ static void empty(struct suffix_automaton *x) {
     x->n_changes = x->n_lost = 0;
 }
 
+static size_t n_states_for(int32_t n_most) { return 2 * (size_t)n_most + 1; }
+static size_t n_edges_for(int32_t n_most) { return (size_t)n_most + (size_t)n_most / 2 + 16; }
+
+size_t suffix_automaton_bytes(int32_t n_most) {
+    return n_states_for(n_most) * sizeof(struct suffix_state) + n_edges_for(n_most) * sizeof(struct suffix_edge) +
+           SUFFIX_JOURNAL * sizeof(struct suffix_change);
+}
+
 rn_status suffix_automaton_init(struct suffix_automaton *x, int32_t n_most, rn_error *err) {
-    *x = (struct suffix_automaton){.n_most = n_most, .n_edges = (size_t)n_most + (size_t)n_most / 2 + 16};
-    x->states = mem_alloc((2 * (size_t)n_most + 1) * sizeof *x->states);
+    *x = (struct suffix_automaton){.n_most = n_most, .n_edges = n_edges_for(n_most)};
+    x->states = mem_alloc(n_states_for(n_most) * sizeof *x->states);
     x->edges = mem_calloc(x->n_edges, sizeof *x->edges);
     x->journal = mem_alloc(SUFFIX_JOURNAL * sizeof *x->journal);
     if (!x->states || !x->edges || !x->journal) {

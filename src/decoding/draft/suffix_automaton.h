@@ -53,6 +53,7 @@ struct suffix_automaton {
 
 // RN_E_NOMEM.
 rn_status suffix_automaton_init(struct suffix_automaton *x, int32_t n_most, rn_error *err);
+size_t suffix_automaton_bytes(int32_t n_most);          // that one of so many tokens allocates
 void suffix_automaton_free(struct suffix_automaton *x); // of {0}, too
 // Adds tokens[x->n .. n), but at most `most` of them, and none beyond n_most. true: x->n is n.
 bool suffix_automaton_add(struct suffix_automaton *x, const int32_t *tokens, int32_t n, int32_t most);

@@ -207,6 +207,7 @@ static const struct {
     {"guidance_scale", "guidance_scale", API_INVALID_VALUE},
     {"negative_prompt", "negative_prompt", API_INVALID_VALUE},
     {"prediction", "prediction", API_INVALID_VALUE},
+    {"speculate", "speculate", API_INVALID_VALUE},
     {"ids", NULL, API_INVALID_TOKEN},
     {"prompt", NULL, API_INVALID_VALUE},
     {"logit_bias", "logit_bias", API_INVALID_VALUE},
