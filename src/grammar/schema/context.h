@@ -251,6 +251,7 @@ struct context {
     uint32_t n_scopes, max_scopes, scope; // scope: of the literal that is looked at
     bool ref_is_alone;                    // up to draft 7, `$ref` hides what stands beside it
     bool whole_has_no_point;              // up to draft 4, 1.0 is no integer
+    bool id_is_plain;                     // up to draft 4, `$id` is spelled `id`
     uint64_t n_steps, max_steps;          // of the search for forms
     uint32_t n_within, n_choices;
     struct spelling spellings[MAX_SPELLINGS];

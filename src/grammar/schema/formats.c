@@ -44,9 +44,12 @@
         more) "(?:/" PCHAR(more) "*)*)?"
 #define NON_ASCII                                                                                                    \
     "\\u00a0-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\uffef\\u{10000}-\\u{1fffd}\\u{20000}-\\u{2fffd}\\u{30000}-\\u{efffd}"
-#define PRIVATE "\\ue000-\\uf8ff\\u{f0000}-\\u{ffffd}\\u{100000}-\\u{10fffd}"
-#define ATEXT   "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
-#define UTEXT   "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\u00a0-\\u{10ffff}-]+"
+#define PRIVATE      "\\ue000-\\uf8ff\\u{f0000}-\\u{ffffd}\\u{100000}-\\u{10fffd}"
+#define BEYOND_ASCII "\\u0080-\\u{10ffff}"
+#define ATEXT        "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+#define UTEXT        "[A-Za-z0-9!#$%&'*+/=?^_`{|}~" BEYOND_ASCII "-]+"
+#define QUOTED(more) "\"(?:[ !#-\\[\\]-~" more "]|\\\\[ -~])*\""
+#define ADDRESS      "\\[(?:" IPV4 "|IPv6:" IPV6 ")\\]"
 #define ULABEL                                                                                                       \
     "[A-Za-z0-9\\u00a0-\\u{10ffff}](?:[A-Za-z0-9\\u00a0-\\u{10ffff}-]{0,61}[A-Za-z0-9\\u00a0-\\u{10ffff}])?"
 // RFC 6570, section 2
@@ -66,8 +69,8 @@ static const struct {
     {"duration",
      "P(?:\\d+W|(?:\\d+Y(?:\\d+M(?:\\d+D)?)?|\\d+M(?:\\d+D)?|\\d+D)(?:T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S))?"
      "|T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S))"},
-    {"email",
-     "(?:" ATEXT "(?:\\." ATEXT ")*|\"(?:[^\"\\\\]|\\\\[ -~])*\")@(?:" HOST "|\\[(?:" IPV4 "|IPv6:" IPV6 ")\\])"},
+    // RFC 5321, section 4.1.2
+    {"email", "(?:" ATEXT "(?:\\." ATEXT ")*|" QUOTED("") ")@(?:" HOST "|" ADDRESS ")"},
     // RFC 1123. Labels of other scripts (xn--) would have to be decoded to be checked.
     {"hostname", "(?=.{1,253}$)" PLAIN_LABEL "(?:\\." PLAIN_LABEL ")*"},
     {"ipv4", IPV4},
@@ -78,7 +81,9 @@ static const struct {
     {"iri-reference", "(?:" SCHEME PATHS(NON_ASCII) "|" RELATIVE(NON_ASCII) ")" TAIL(NON_ASCII, PRIVATE)},
     {"uuid", "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"},
     {"uri-template", TEMPLATE},
-    {"idn-email", UTEXT "(?:\\." UTEXT ")*@" ULABEL "(?:\\." ULABEL ")*"},
+    // RFC 6531, section 3.3
+    {"idn-email",
+     "(?:" UTEXT "(?:\\." UTEXT ")*|" QUOTED(BEYOND_ASCII) ")@(?:" ULABEL "(?:\\." ULABEL ")*|" ADDRESS ")"},
     {"json-pointer", POINTER},
     {"relative-json-pointer", "(?:0|[1-9]\\d*)(?:#|" POINTER ")"},
 };

@@ -50,9 +50,11 @@ static const char *join(struct context *c, const struct resource *base, const ch
     return s;
 }
 
-static const struct json_node *id_of(const struct json_node *object) {
-    const struct json_node *id = json_member(object, "$id");
-    if (!id) id = json_member(object, "id");
+// Within the document the other name is an unknown keyword; what the whole document's address is changes no pointer.
+static const struct json_node *id_of(const struct context *c, const struct json_node *object) {
+    const char *const names[] = {c->id_is_plain ? "id" : "$id", c->id_is_plain ? "$id" : "id"};
+    const struct json_node *id = json_member(object, names[0]);
+    if (!id && object == c->root) id = json_member(object, names[1]);
     return id && id->kind == JSON_STRING && id->n_text > 0 ? id : NULL;
 }
 
@@ -105,7 +107,7 @@ static bool add_anchor(struct context *c, const struct json_node *at, const char
 
 // The names that a schema has: by $id, by anchors.
 static bool find_names(struct context *c, const struct json_node *s) {
-    const struct json_node *const id = id_of(s), *const anchor = json_member(s, "$anchor"),
+    const struct json_node *const id = id_of(c, s), *const anchor = json_member(s, "$anchor"),
                                   *const dynamic = json_member(s, "$dynamicAnchor"),
                                   *const recursive = json_member(s, "$recursiveAnchor");
     if (c->ref_is_alone && json_member(s, "$ref")) return true; // hidden beside it

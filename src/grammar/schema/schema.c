@@ -272,13 +272,15 @@ static int draft_of(const struct json_node *root) {
 static rn_status compile(struct rules *r, const struct json_node *root, const struct json_node *at,
                          enum json_space space, const struct arguments_form *arguments, uint32_t *start,
                          rn_error *err) {
+    const int draft = draft_of(root);
     struct context c = {.r = r,
                         .e = r->e,
                         .root = root,
                         .err = err,
                         .arguments = arguments,
-                        .ref_is_alone = draft_of(root) <= 7,
-                        .whole_has_no_point = draft_of(root) <= 4,
+                        .ref_is_alone = draft <= 7,
+                        .whole_has_no_point = draft <= 4,
+                        .id_is_plain = draft <= 4,
                         .max_steps = SCHEMA_MAX_STEPS + (uint64_t)SCHEMA_NODE_STEPS * root->n_nodes};
     if (root->kind != JSON_OBJECT && root->kind != JSON_TRUE && root->kind != JSON_FALSE)
         return fail(err, RN_E_ARG, "a schema must be an object, true or false, is %s", json_kind_name(root));
