@@ -12,12 +12,15 @@ static const struct heads {
     const char *name; // of the drafter
     rn_draft_head kind;
     bool attends; // and so needs a model that does
+    bool is_3;    // EAGLE-3's, with a vocabulary of its own
 } all_heads[] = {
     {"medusa", RN_DRAFT_HEAD_MEDUSA, false}, {"eagle", RN_DRAFT_HEAD_EAGLE, true}, {"mtp", RN_DRAFT_HEAD_MTP, true}};
+static const struct heads eagle3 = {"eagle", RN_DRAFT_HEAD_EAGLE, true, .is_3 = true};
 enum { N_HEADS = sizeof all_heads / sizeof *all_heads };
 
-static uint8_t *heads_bytes(const package *pkg, rn_draft_head kind, size_t *n) {
-    return kind == RN_DRAFT_HEAD_MEDUSA ? made_medusa(pkg, 4, 1, n) : made_eagle(pkg, true, 1, n);
+static uint8_t *heads_bytes(const package *pkg, const struct heads *h, size_t *n) {
+    if (h->is_3) return made_eagle3(pkg, 1, n);
+    return h->kind == RN_DRAFT_HEAD_MEDUSA ? made_medusa(pkg, 4, 1, n) : made_eagle(pkg, true, 1, n);
 }
 
 static bool add_heads(rn_model *m, const char *model_path, const struct heads *h) {
@@ -26,7 +29,7 @@ static bool add_heads(rn_model *m, const char *model_path, const struct heads *h
     size_t n;
     if (h->kind == RN_DRAFT_HEAD_MTP) return CHECK_OK(rn_model_add_draft_heads(m, h->kind, NULL, &err), &err);
     if (!CHECK_OK(package_open(model_path, NULL, &pkg, &err), &err)) return false;
-    uint8_t *const bytes = heads_bytes(pkg, h->kind, &n);
+    uint8_t *const bytes = heads_bytes(pkg, h, &n);
     const char *const path = saved_path("heads.safetensors");
     const bool ok =
         CHECK(write_file(path, bytes, n)) && CHECK_OK(rn_model_add_draft_heads(m, h->kind, path, &err), &err);
@@ -204,28 +207,37 @@ static void compare_batch(const struct fixture *f, uint64_t seed, const char *dr
     }
 }
 
-static void compare_subject(size_t i, const struct heads *h) {
+static void compare_subject(const struct saved_subject *of, const struct heads *h) {
     struct fixture f;
     struct sums sums = {0};
     rn_engine_stats stats = {.struct_size = sizeof stats};
-    check_note("%s: %s", saved_subjects[i].why, h->name);
-    if (open_subject(&f, &saved_subjects[i].m, h)) {
+    check_note("%s: %s", of->why, h->name);
+    if (open_subject(&f, &of->m, h)) {
         for (uint64_t seed = 1; seed <= 60; seed += N_STREAMS) compare_batch(&f, seed, h->name, &sums);
         for (uint64_t seed = 1; seed <= 12; seed += N_STREAMS) compare_sessions(&f, seed, h->name);
         rn_engine_get_stats(f.engine, &stats, NULL);
-        check_note("%s: %s: %lld guesses, %lld right, %lld preempted", saved_subjects[i].why, h->name,
-                   (long long)sums.n_drafted, (long long)sums.n_accepted, (long long)stats.n_preempted);
+        check_note("%s: %s: %lld guesses, %lld right, %lld preempted", of->why, h->name, (long long)sums.n_drafted,
+                   (long long)sums.n_accepted, (long long)stats.n_preempted);
         CHECK(sums.n_drafted > 500 && sums.n_accepted > 20 && sums.n_accepted < sums.n_drafted);
-        CHECK(stats.n_preempted > 0 || strcmp(saved_subjects[i].why, "states alone") == 0);
+        CHECK(stats.n_preempted > 0 || strcmp(of->why, "states alone") == 0);
     }
     fixture_close(&f);
+}
+
+// EAGLE-3 reads three layers, and so needs some.
+TEST(guesses_of_an_eagle_3_head_change_nothing_but_the_number_of_steps) {
+    static const struct saved_subject deep = {
+        "ten layers",
+        false,
+        {"llama", "block_count=10 attention.head_count_kv=2 " SAVED_NUMBERS, SAVED_VOCAB, TENSOR_F32, .seed = 3}};
+    compare_subject(&deep, &eagle3);
 }
 
 TEST(guesses_of_heads_change_nothing_but_the_number_of_steps) {
     for (size_t k = 0; k < N_HEADS; k++)
         for (size_t i = 0; i < N_SAVED_SUBJECTS; i++)
             if (!all_heads[k].attends || strcmp(saved_subjects[i].why, "states alone") != 0)
-                compare_subject(i, &all_heads[k]);
+                compare_subject(&saved_subjects[i], &all_heads[k]);
 }
 
 // ---- allocations ----------------------------------------------------------------------------------------------------

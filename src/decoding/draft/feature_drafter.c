@@ -148,6 +148,15 @@ static rn_status drop_nodes(struct feature_drafter *d, rn_error *err) {
     return d->env->ops->seq_keep(d->env->user, d->layer_seq, NULL, 0, err);
 }
 
+// What the next rows are, and on which slot.
+static void look_ahead(struct feature_drafter *d) {
+    if (d->turned < d->features.from) d->turned = d->features.from;
+    d->doing = feature_ring_n(&d->features) == 0            ? LOOKS_BEHIND
+               : d->taps != NO_SLOT && d->turned < d->n - 1 ? TURNS_TAPS
+                                                            : READS_PAIRS;
+    d->base.slot = d->doing == TURNS_TAPS ? d->taps : d->layer;
+}
+
 static rn_status plan(drafter *base, int32_t n, const struct draft_ask *ask, bool *pays, rn_error *err) {
     struct feature_drafter *d = (struct feature_drafter *)base;
     const rn_status st = drop_nodes(d, err);
@@ -166,6 +175,7 @@ static rn_status plan(drafter *base, int32_t n, const struct draft_ask *ask, boo
         d->env->ops->seq_truncate(d->env->user, d->layer_seq, 0);
     d->features.has_gap = false;
     *pays = draft_pays(&d->pay, expected_ns(d), ask);
+    look_ahead(d);
     return st;
 }
 
@@ -220,12 +230,7 @@ static rn_status propose(drafter *base, struct row_list *rows, rn_error *err) {
     static void (*const add[])(struct feature_drafter *, struct row_list *) = {
         [TURNS_TAPS] = add_taps, [READS_PAIRS] = add_pairs, [LOOKS_BEHIND] = add_beams};
     (void)err;
-    if (d->turned < d->features.from) d->turned = d->features.from;
-    d->doing = feature_ring_n(&d->features) == 0            ? LOOKS_BEHIND
-               : d->taps != NO_SLOT && d->turned < d->n - 1 ? TURNS_TAPS
-                                                            : READS_PAIRS;
     add[d->doing](d, rows);
-    base->slot = d->doing == TURNS_TAPS ? d->taps : d->layer;
     return RN_OK;
 }
 
@@ -316,8 +321,11 @@ static rn_status absorb_beams(struct feature_drafter *d, const struct row_result
 
 static rn_status absorb(drafter *base, const struct row_results *r, rn_error *err) {
     struct feature_drafter *d = (struct feature_drafter *)base;
-    if (d->doing == TURNS_TAPS) return absorb_taps(d, r, err);
-    return d->doing == READS_PAIRS ? absorb_pairs(d, r, err) : absorb_beams(d, r, err);
+    const rn_status st = d->doing == TURNS_TAPS    ? absorb_taps(d, r, err)
+                         : d->doing == READS_PAIRS ? absorb_pairs(d, r, err)
+                                                   : absorb_beams(d, r, err);
+    look_ahead(d);
+    return st;
 }
 
 // Pairs that were appended are gone, and the tree does not grow further.
