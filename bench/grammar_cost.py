@@ -24,7 +24,7 @@ RECORD = {'type': 'object', 'properties': {k: {'type': 'integer', 'minimum': 0, 
 
 
 def batch(o, n, most, **more):
-    requests = [{'id': i, 'ids': [random.Random(i).randrange(1000, 100000) for _ in range(16)], 'seed': i, 'temp': 1, **more} for i in range(n)]
+    requests = [{'id': i, 'ids': [random.Random(i).randrange(1000, 100000) for _ in range(16)], 'seed': i, 'temp': 1, 'speculate': 'none', **more} for i in range(n)]
     command = [*shlex.split(o.under), PROGRAM, 'batch', '-m', o.model, '--parallel', str(n), '--in-order', '-c', '512', '-n', str(most), '--token-times',
                *(['-t', str(o.threads)] if o.threads else [])]
     done = subprocess.run(command, input='\n'.join(map(json.dumps, requests)), capture_output=True, text=True)

@@ -17,6 +17,7 @@
 #include "decoding/step_time.h"
 #include "decoding/strategy.h"
 #include "engine/chat/chat.h"
+#include "engine/masks_ahead.h"
 #include "engine/outbox.h"
 #include "engine/thinking.h"
 #include "formats/package.h"
@@ -398,6 +399,7 @@ struct rn_engine {
     uint64_t limit_bytes, tables_bytes; // the plan's limit; bytes allocated before the plan
     thread step_thread;
     bool thread_started;
+    struct masks_ahead masks_ahead;
     output_store *outputs; // finished answers, for drafts; NULL: none are kept. Step thread
 
     mutex lock;            // guards all fields below, and stream.state for readers
@@ -537,6 +539,8 @@ rn_status stream_check_prediction(const rn_request *r, const struct drafter_choi
 
 // token_gate.c: s->play.gate, if the request rules tokens out as it goes; before the sampler is made.
 rn_status stream_gate_create(rn_stream *s, const rn_request *r, rn_error *err);
+// Has the grammar make and remember the mask of the next draw (masks_ahead.h).
+void stream_gate_look_ahead(rn_stream *s);
 
 // forced_tokens.c: tokens that the grammar leaves no choice about (token_gate.forced; user: the stream). Any thread of the pool.
 // RN_E_LIMIT, RN_E_NOMEM.

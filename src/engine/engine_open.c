@@ -148,6 +148,12 @@ static rn_status load_model_slot(rn_engine *e, struct model_slot *l, rn_error *e
                : fail(err, RN_E_NOMEM, "engine: out of memory for steps of %d rows", l->lm->n_batch);
 }
 
+// Does the engine leave a processor to the masks?
+static bool has_processor_left(const rn_engine *e) {
+    const int n = pool_n_threads(e->threads);
+    return n < e->cpus.n_affinity && (e->cpus.quota == 0 || n + 1 <= e->cpus.quota);
+}
+
 static rn_status start_thread(rn_engine *e, rn_error *err) {
     rn_status st = mutex_init(&e->lock, err);
     e->lock_made = st == RN_OK;
@@ -193,6 +199,8 @@ rn_status engine_open_lms(rn_model *const *models, const struct given_lm *lms, s
     for (size_t i = 0; st == RN_OK && i < n_models; i++) model_slot_fill_slots(e, &e->model_slots[i]);
     if (st == RN_OK && e->opt.output_store_bytes)
         st = output_store_create(e->opt.output_store_bytes, &e->outputs, err);
+    if (st == RN_OK)
+        st = masks_ahead_init(&e->masks_ahead, lms || has_processor_left(e), (size_t)e->opt.n_streams, err);
     if (st == RN_OK) st = start_thread(e, err);
     if (st == RN_OK)
         *engine = e;
@@ -224,6 +232,7 @@ void rn_engine_close(rn_engine *e) {
         mem_free(l->parts);
         mem_free(l->order);
     }
+    masks_ahead_free(&e->masks_ahead);
     output_store_destroy(e->outputs);
     pool_destroy(e->threads);
     if (e->changed_made) condvar_destroy(&e->changed);

@@ -195,6 +195,13 @@ static void read_results(rn_engine *e, struct model_slot *l) {
         read_parts(&r, 0, 1);
 }
 
+static rn_status evaluate(rn_engine *e, struct model_slot *l, size_t *failed_row, rn_error *err) {
+    masks_ahead_begin(&e->masks_ahead, l);
+    const rn_status st = lm_step(l->lm, l->rows, l->n_rows, failed_row, err);
+    masks_ahead_end(&e->masks_ahead);
+    return st;
+}
+
 // Called with the lock held; released while rows are evaluated and strategies run.
 static void run_step(rn_engine *e, struct model_slot *l, int64_t now) {
     rn_error err = {0};
@@ -206,7 +213,7 @@ static void run_step(rn_engine *e, struct model_slot *l, int64_t now) {
     if (st != RN_OK)
         failed_row = LM_ALL_ROWS;
     else
-        st = lm_step(l->lm, l->rows, l->n_rows, &failed_row, &err);
+        st = evaluate(e, l, &failed_row, &err);
     if (st == RN_OK) read_results(e, l);
     if (st == RN_OK)
         for (size_t i = 0; i < l->n_parts; i++) {

@@ -44,6 +44,13 @@ static rn_status allows(void *user, int32_t token, bool *is_allowed, rn_error *e
     return st;
 }
 
+// What comes of it is left to the draw, errors included.
+void stream_gate_look_ahead(rn_stream *s) {
+    bool is_whole;
+    if (s->thinking.phase == THINKING_PAST && !s->grammar_is_over && n_to_heal(s) == 0)
+        (void)grammar_mask(&s->grammar, s->play.gate_mask, s->play.n_gate_words, &is_whole, NULL);
+}
+
 rn_status stream_gate_create(rn_stream *s, const rn_request *r, rn_error *err) {
     const int32_t n_vocab = package_vocab(s->model_slot->m->pkg)->n_tokens, n_logits = s->model_slot->lm->n_vocab;
     if (r->n_banned_strings == 0 && s->text.n_heal == s->text.n_heal_given && !s->grammar.g) return RN_OK;
@@ -53,5 +60,6 @@ rn_status stream_gate_create(rn_stream *s, const rn_request *r, rn_error *err) {
                                        .user = s};
     s->play.n_gate_words = token_mask_words(n_vocab > n_logits ? n_vocab : n_logits);
     s->play.gate_mask = mem_alloc(2 * s->play.n_gate_words * sizeof *s->play.gate_mask); // the second one: scratch
-    return s->play.gate_mask ? RN_OK : fail(err, RN_E_NOMEM, "stream: out of memory for a token mask");
+    if (!s->play.gate_mask) return fail(err, RN_E_NOMEM, "stream: out of memory for a token mask");
+    return s->grammar.g ? masks_ahead_need(&s->engine->masks_ahead, err) : RN_OK;
 }

@@ -497,7 +497,27 @@ static rn_status begin_once(void *user) {
 TEST(a_failed_allocation_ends_the_stream_alone) {
     struct toy_rig g;
     if (!toy_rig_open(&g, 64, 0, 1, 1)) return;
-    CHECK_OK(begin_once(&g), NULL); // the vocabulary is in order
+    g.engine->masks_ahead.is_on = false; // a mask that it could not make is made by the draw
+    CHECK_OK(begin_once(&g), NULL);      // the vocabulary is in order
     CHECK(check_each_failed_allocation(begin_once, &g, __FILE__, __LINE__));
+    toy_rig_close(&g);
+}
+
+TEST(masks_that_could_not_be_made_ahead_are_made_by_the_draw) {
+    struct toy_rig g;
+    bool fired = true;
+    if (!toy_rig_open(&g, 64, 0, 1, 1)) return;
+    CHECK(g.engine->masks_ahead.is_on);
+    CHECK_OK(begin_once(&g), NULL);
+    CHECK(g.engine->masks_ahead.has_begun);
+    for (long nth = 1; fired; nth++) {
+        const long live = mem_live();
+        mem_fail_after(nth);
+        const rn_status st = begin_once(&g);
+        fired = mem_fail_fired();
+        mem_fail_after(0);
+        check_note("allocation %ld", nth);
+        if (!CHECK(st == RN_OK || (fired && st == RN_E_NOMEM)) || !CHECK_INT(mem_live(), live)) break;
+    }
     toy_rig_close(&g);
 }
