@@ -2,6 +2,7 @@
 #include "decoding/step_time.h"
 
 enum {
+    FIRST_STEPS = 3, // before they are believed to tell what a step takes at the least
     FIRST_ROWS = 64, // prefill rows of a step before anything was measured
     LEAST_SHARE = 8  // a prefill row is never taken for cheaper than this part of the step's average row
 };
@@ -43,6 +44,7 @@ static void fill_between(struct step_time *t) {
             pools[n - 2].last = pools[n - 1].last;
         }
     }
+    t->n_smallest = n ? rows_of(pools[0].first) : 0;
     t->n_largest = n ? rows_of(pools[n - 1].last) : 0;
     for (size_t i = 0, k = 0; n && i < STEP_TIME_SIZES; i++) {
         if (k < n && i > pools[k].last) k++;
@@ -65,6 +67,12 @@ double step_time_ns(const struct step_time *t, size_t n_rows) {
     return n_rows <= t->n_largest ? ns : ns + (double)(n_rows - t->n_largest) * step_time_prefill_row_ns(t);
 }
 
+double step_time_least_ns(const struct step_time *t, size_t n_rows) {
+    if (t->n_steps < FIRST_STEPS) return 0.0;
+    const double ns = step_time_ns(t, n_rows);
+    return n_rows < t->n_smallest ? ns * (double)n_rows / (double)t->n_smallest : ns;
+}
+
 double step_time_measured(const struct step_time *t, size_t n_rows, uint32_t *n_steps) {
     const size_t size = size_of(n_rows);
     const struct running_median *const m = &t->measured[size];
@@ -82,6 +90,7 @@ void step_time_learn(struct step_time *t, size_t n_decode, size_t n_prefill, int
     if (n_prefill == 0) {
         if (n_decode > STEP_TIME_MOST) return;
         const size_t size = size_of(n_decode);
+        t->n_steps++;
         running_median_add(&t->measured[size], (double)ns);
         t->median[size] = running_median_of(&t->measured[size]);
         fill_between(t);

@@ -27,13 +27,17 @@ struct step_time {
     // What follows from them for every size, never falling with the number of rows: measured sizes smoothed, the sizes between two
     // measured ones interpolated, and those beyond the largest one dearer by what prefill rows add.
     double ns[STEP_TIME_SIZES];
-    size_t n_largest; // rows of the largest measured size; 0: nothing was measured
+    size_t n_smallest, n_largest; // rows of the smallest and the largest measured size; 0: nothing was measured
+    size_t n_steps;               // decode-only steps that were measured
 };
 
 // A step of n_decode decode rows and n_prefill prefill rows took so long.
 void step_time_learn(struct step_time *t, size_t n_decode, size_t n_prefill, int64_t ns);
 // What a decode-only step of n rows takes. 0: nothing was measured, or no rows.
 double step_time_ns(const struct step_time *t, size_t n_rows);
+// What it takes at the least: where only larger steps were measured, its rows' part of the smallest of them. 0: too few steps were measured, the first
+// of which may be slow. For whoever decides whether to try such a step, as what is taken for too dear is never measured.
+double step_time_least_ns(const struct step_time *t, size_t n_rows);
 // What such steps took themselves, whatever smaller and larger ones took: their median, or of fewer than three the shortest, as the first ones
 // of a process may be slow. *n_steps: how many there were, 0: none, and 0 ns.
 double step_time_measured(const struct step_time *t, size_t n_rows, uint32_t *n_steps);

@@ -15,7 +15,7 @@ bool draft_pays(const struct draft_pay *p, double cost_ns, const struct draft_as
 }
 
 double draft_share_ns(const struct strategy_slot *slot, int32_t n_rows, int32_t n_streams) {
-    return step_time_ns(slot->time, (size_t)(n_rows * n_streams)) / n_streams;
+    return step_time_least_ns(slot->time, (size_t)(n_rows * n_streams)) / n_streams;
 }
 
 void draft_pay_learn(struct draft_pay *p, const struct draft_odds *odds, const struct draft *draft) {

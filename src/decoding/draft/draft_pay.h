@@ -17,7 +17,7 @@ struct draft_pay {
  * @param cost_ns  what the drafter's own steps take for one draft of this stream; 0: not known yet.
  */
 bool draft_pays(const struct draft_pay *p, double cost_ns, const struct draft_ask *ask);
-// This stream's share of a step of a slot with so many rows of each of n_streams. 0: no step was measured.
+// This stream's share of the least that a step of a slot takes with so many rows of each of n_streams. 0: too few were measured.
 double draft_share_ns(const struct strategy_slot *slot, int32_t n_rows, int32_t n_streams);
 // A draft was made, of guesses with these odds.
 void draft_pay_learn(struct draft_pay *p, const struct draft_odds *odds, const struct draft *draft);
