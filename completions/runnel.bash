@@ -141,7 +141,7 @@ _runnel() {
         template) options='-m --model --file --builtin --segments -h --help --version' ;;
         info) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --lora --json -h --help --version' files=1 models=1 ;;
         bench) options='-p --n-prompt -n --n-gen -b --batch -d --depth -t --threads --kv-type -r --repeats --no-limits --json --vs --fail-on-regression --profile --trace -m --model --cpu --load --no-repack -v --verbose --lora -h --help --version' ;;
-        convert) options='--type --imatrix --keep --allow-requantize -t --threads --json --lora -m --model -h --help --version' files=1 ;;
+        convert) options='--type --imatrix --keep --allow-requantize -t --threads --json --lora -m --model --draft-heads -h --help --version' files=1 ;;
         merge) options='--lora --type --imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 models=1 ;;
         quantize) options='--imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
         imatrix) options='-f --file -o --out --chunk -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --lora -h --help --version' ;;

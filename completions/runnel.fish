@@ -572,6 +572,7 @@ complete -c runnel -n '__runnel_command_is convert' -s t -l threads -x -d 'compu
 complete -c runnel -n '__runnel_command_is convert' -l json -d 'print a JSON line for each tensor, and one for the file'
 complete -c runnel -n '__runnel_command_is convert' -l lora -d 'FOLDER is a PEFT adapter'
 complete -c runnel -n '__runnel_command_is convert' -s m -l model -F -a '(__runnel_models)' -r -d 'with --lora'
+complete -c runnel -n '__runnel_command_is convert' -l draft-heads -d 'FOLDER has Medusa heads or an EAGLE head, or is the file of these'
 complete -c runnel -n '__runnel_command_is convert' -s h -l help -d 'show this page'
 complete -c runnel -n '__runnel_command_is convert' -l version -d 'show the program\'s version'
 complete -c runnel -n '__runnel_command_is merge' -F -a '(__runnel_models)'

@@ -690,6 +690,7 @@ _runnel() {
       '--lora[FOLDER is a PEFT adapter]' \
       '(-m --model)-m+[with --lora]:MODEL:_runnel_models' \
       '(-m --model)--model=[with --lora]:MODEL:_runnel_models' \
+      '--draft-heads[FOLDER has Medusa heads or an EAGLE head, or is the file of these]' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \

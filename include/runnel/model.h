@@ -185,7 +185,8 @@ typedef enum rn_draft_head {
  * Adds draft heads of a kind to a model, before an engine is opened with it. Requests say whether
  * they are used (rn_request.speculate). What the heads share with the model is in memory once.
  *
- * @param path  the safetensors file of the heads, or the folder that holds it; it stays mapped
+ * @param path  the safetensors file of the heads, the folder that holds it, or a GGUF file
+ *         (rn_convert_draft_heads(), llama.cpp for EAGLE-3); it stays mapped
  * until rn_model_close(). RN_DRAFT_HEAD_MTP: NULL.
  * @return RN_OK; RN_E_ARG (no path, or one too many); RN_E_STATE (the model has heads of this kind,
  *         or an engine has been opened with it); RN_E_FORMAT, RN_E_UNSUPPORTED (malformed, another

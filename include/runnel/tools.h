@@ -129,6 +129,21 @@ RN_API rn_status rn_quantize(const char *in, const char *out, const rn_quantize_
 RN_API rn_status rn_convert_adapter(const char *adapter, const char *base, const char *out,
                                     rn_error *err);
 
+/**
+ * Converts draft heads (rn_model_add_draft_heads()) to a GGUF file, possibly with smaller weights:
+ * guesses change a little then, the text does not.
+ *
+ * Norms and biases become F32. Tensors keep the names of the checkpoint.
+ *
+ * @param heads  a safetensors file of Medusa or EAGLE heads, the folder that holds it, or a GGUF
+ *               file of such heads.
+ * @param out    the file to write.
+ * @param opt    NULL: defaults. Without imatrix and merges.
+ * @return as rn_convert().
+ */
+RN_API rn_status rn_convert_draft_heads(const char *heads, const char *out,
+                                        const rn_quantize_options *opt, rn_error *err);
+
 typedef struct rn_imatrix_options {
     size_t struct_size;
     // Tokens per chunk, 2 to the context length; 0: 512, or the context length if that is less.

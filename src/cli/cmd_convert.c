@@ -9,6 +9,7 @@
 typedef struct adapter_job {
     bool is_adapter;
     const char *model; // NULL: not given
+    bool is_heads;
 } adapter_job;
 
 static const option convert_rows[] = {
@@ -20,6 +21,8 @@ static const option adapter_rows[] = {
      .help = "FOLDER is a PEFT adapter: makes a GGUF adapter of it, for the model that -m names"},
     {'m', "model", "MODEL", OPTION_TEXT, offsetof(adapter_job, model),
      .help = "with --lora: the model that the adapter changes"},
+    {0, "draft-heads", NULL, OPTION_FLAG, offsetof(adapter_job, is_heads),
+     .help = "FOLDER has Medusa heads or an EAGLE head, or is the file of these: makes a GGUF file of them"},
 };
 
 static int convert_adapter(const adapter_job *j, const options *parsed) {
@@ -46,6 +49,8 @@ static int run_convert(new_file *f, const adapter_job *j, const options *parsed)
         say("convert: --model: has no effect without --lora");
         return EXIT_CODE_USAGE;
     }
+    if (parsed->n_positional == 2 && j->is_heads)
+        return new_file_make(f, rn_convert_draft_heads, parsed->positional[0], parsed->positional[1]);
     if (parsed->n_positional == 2) return new_file_make(f, rn_convert, parsed->positional[0], parsed->positional[1]);
     say("convert: needs a folder and an output file: runnel convert FOLDER OUT.gguf");
     return EXIT_CODE_USAGE;
@@ -60,7 +65,7 @@ int cmd_convert(int n_args, char **args) {
     const option_group groups[] = {
         {"Weights", convert_rows, sizeof convert_rows / sizeof *convert_rows, &f},
         {NULL, new_file_rows, NEW_FILE_ROWS, &f},
-        {"Adapters", adapter_rows, sizeof adapter_rows / sizeof *adapter_rows, &j},
+        {"Adapters and draft heads", adapter_rows, sizeof adapter_rows / sizeof *adapter_rows, &j},
     };
     const option_spec spec = {
         .command = "convert",

@@ -5,8 +5,7 @@
 // that were read, for a GGUF file it is copied.
 #include "base/log.h"
 #include "base/paths.h"
-#include "base/pool.h"
-#include "base/sized_struct.h"
+#include "convert/convert_options.h"
 #include "convert/copy_pairs.h"
 #include "convert/metadata.h"
 #include "convert/metadata_layers.h"
@@ -31,30 +30,14 @@ struct remake {
     rn_error *err;
 };
 
-static const struct sized_struct quantize_options = {"quantize_options", "call rn_quantize_options_init()",
-                                                     SIZED_FIRST(rn_quantize_options, report_user),
-                                                     sizeof(rn_quantize_options), NULL};
-
-void rn_quantize_options_init_sized(rn_quantize_options *o, size_t struct_size) {
-    sized_init(&quantize_options, o, struct_size);
-}
-
 static rn_status take_options(struct remake *r) {
     const rn_quantize_options *o = &r->own;
-    char known[256];
-    size_t n = 0;
-    const rn_status st = sized_read(&quantize_options, r->opt, &r->own, r->err);
+    const rn_status st = convert_options_read(r->opt, &r->own, &r->mix, r->err);
     if (st != RN_OK) return st;
     r->opt = o;
     if (o->log) r->log = (log_sink){(void (*)(void *, int, const char *))o->log, o->log_user, LOG_DEBUG};
-    if (o->n_threads < 0 || o->n_threads > POOL_MAX_THREADS)
-        return fail(r->err, RN_E_ARG, "n_threads: %d is outside 0..%d", o->n_threads, POOL_MAX_THREADS);
-    if (o->n_keep && !o->keep) return fail(r->err, RN_E_ARG, "keep: NULL argument");
     if (!o->type && !r->is_convert && o->n_merges == 0) return fail(r->err, RN_E_ARG, "type: none given");
-    if (!o->type || (r->mix = mix_find(o->type))) return RN_OK;
-    for (size_t i = 0; i < mix_count() && n < sizeof known; i++)
-        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", mix_at(i)->name);
-    return fail(r->err, RN_E_ARG, "type: %s is unknown; %s are written", o->type, known);
+    return RN_OK;
 }
 
 static bool load_progress(void *user, uint64_t done, uint64_t total) {

@@ -163,6 +163,8 @@ rn_status package_part_from_bytes(const char *name, const uint8_t *data, size_t 
 // Of a part whose head has a vocabulary of its own (EAGLE-3's tensor d2t): the base model's token
 // of each of its *n tokens, ascending. NULL: it has none. The package's.
 const int32_t *package_token_map(const package *p, size_t *n);
+// Of a part: rotary pairs are neighbours, as in GGUF files, and not halves of a head.
+bool package_has_adjacent_rope(const package *p);
 void package_close(package *p); // NULL is fine
 
 const char *package_path(const package *p); // of a split file the path of the first part

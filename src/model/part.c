@@ -292,6 +292,7 @@ static rn_status begin_eagle3(struct model *m, const struct part_spec *s, rn_err
     snprintf(m->own_name, sizeof m->own_name, is_first ? "midlayer" : "layers.0");
     m->not_own = "fc.";
     m->part_arch = eagle3;
+    m->part_arch.rope_halves = !package_has_adjacent_rope(m->pkg);
     st = begin_llama_layer(m, err);
     return st == RN_OK ? set_draft_vocab(m, err) : st;
 }

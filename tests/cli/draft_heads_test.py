@@ -46,6 +46,22 @@ def lines_of_batch_name_them():
 
 
 @test
+def heads_are_converted_and_made_smaller():
+    for kind in KINDS:
+        given = heads(kind)
+        with Folder() as folder:
+            out = folder / 'heads.gguf'
+            last = runnel('convert', '--draft-heads', SHARED / kind, out, '--type', 'q8_0', '--json').ok().lines[-1]
+            check(last['tensors'] > 3, last)
+            for file in (f'{kind}={out}', given):
+                asked = ['run', '-n', '60', '--temp', '0', '--json', '--speculate', file, '--draft-min', '4', PROMPT]
+                figures = runnel(*asked).ok().lines[-1]['speculation']
+                check(figures['accepted'] > 15, file, figures)
+            runnel('convert', '--draft-heads', out, folder / 'again.gguf', '--type', 'q4_0').fails(2, 'is Q8_0 already')
+    runnel('convert', '--draft-heads', '--lora', '-m', 'x', 'a', 'b').fails(2, '--draft-heads: has no effect with --lora')
+
+
+@test
 def files_that_are_no_heads_are_refused():
     for kind in KINDS:
         runnel('run', '--speculate', f'{kind}=/nowhere/heads', PROMPT).fails(1, '/nowhere/heads: ')

@@ -3,6 +3,7 @@
 #include "tests/check.h"
 #include "tests/support/arch_model.h"
 #include "tests/support/folder_builder.h"
+#include "tests/support/gguf_builder.h"
 #include "tests/support/plain_layer.h"
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,7 @@ enum { DRAFT_VOCAB = 20, FF = 80 };
 static struct {
     const char *layer;
     bool has_embedding, has_map, has_head;
+    bool is_llama; // as llama.cpp writes it
 } eagle3_file;
 
 static int32_t base_token(int32_t draft) { return draft + draft / 2 + 1; }
@@ -149,6 +151,67 @@ static void eagle3(struct st_builder *b) {
     if (eagle3_file.has_head) st_random(b, "lm_head.weight", 12, eagle3_file.has_map ? DRAFT_VOCAB : VOCAB, EMBD);
     if (eagle3_file.has_embedding) st_random(b, "embed_tokens.weight", 13, VOCAB, EMBD);
     if (eagle3_file.has_map) put_map(b);
+}
+
+// ---- the same in llama.cpp's form ----
+
+enum { HEAD = 16, GGUF_I64 = 27 };
+
+// Rows of a head: halves become neighbours.
+static void put_permuted(struct gguf_builder *b, const char *name, const struct tensor_view *t) {
+    uint8_t *const rows = malloc(t->n_bytes);
+    for (uint64_t r = 0; r < t->ne[1]; r++) {
+        const uint64_t head = r / HEAD, i = r % HEAD, to = head * HEAD + i % (HEAD / 2) * 2 + i / (HEAD / 2);
+        memcpy(rows + to * t->row_bytes, t->data + r * t->row_bytes, t->row_bytes);
+    }
+    gb_tensor(b, name, 0, 2, t->ne, rows, t->n_bytes);
+    free(rows);
+}
+
+// Of the package, whose layer is "layers.0".
+static uint8_t *as_llama_cpp(const package *p, size_t *n) {
+    static const char *const names[][2] = {
+        {"blk.0.attn_norm.weight", "layers.0.input_layernorm.weight"},
+        {"blk.0.attn_norm_2.weight", "layers.0.hidden_norm.weight"},
+        {"blk.0.attn_q.weight", "layers.0.self_attn.q_proj.weight"},
+        {"blk.0.attn_k.weight", "layers.0.self_attn.k_proj.weight"},
+        {"blk.0.attn_v.weight", "layers.0.self_attn.v_proj.weight"},
+        {"blk.0.attn_output.weight", "layers.0.self_attn.o_proj.weight"},
+        {"blk.0.ffn_norm.weight", "layers.0.post_attention_layernorm.weight"},
+        {"blk.0.ffn_gate.weight", "layers.0.mlp.gate_proj.weight"},
+        {"blk.0.ffn_up.weight", "layers.0.mlp.up_proj.weight"},
+        {"blk.0.ffn_down.weight", "layers.0.mlp.down_proj.weight"},
+        {"output_norm.weight", "norm.weight"},
+        {"output.weight", "lm_head.weight"},
+        {"token_embd.weight", "embed_tokens.weight"},
+        {"fc.weight", "fc.weight"},
+    };
+    struct gguf_builder b;
+    gb_begin(&b, 3);
+    gb_str(&b, "general.architecture", "eagle3");
+    gb_u32(&b, "eagle3.block_count", 1);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct tensor_view *const t = package_tensor(p, names[i][1]);
+        if (t && (strstr(names[i][0], "attn_q") || strstr(names[i][0], "attn_k")))
+            put_permuted(&b, names[i][0], t);
+        else if (t)
+            gb_tensor(&b, names[i][0], 0, (uint32_t)t->n_dims, t->ne, t->data, t->n_bytes);
+    }
+    int64_t d2t[DRAFT_VOCAB];
+    for (int32_t i = 0; i < DRAFT_VOCAB; i++) d2t[i] = base_token(i);
+    if (eagle3_file.has_map) gb_tensor(&b, "d2t", GGUF_I64, 1, (uint64_t[]){DRAFT_VOCAB}, d2t, sizeof d2t);
+    gb_tensor(&b, "rope_freqs.weight", 0, 1, (uint64_t[]){1}, &(float){1}, sizeof(float));
+    return gb_finish(&b, n);
+}
+
+static bool open_as_llama_cpp(package **pkg, uint8_t **bytes) {
+    rn_error err = {0};
+    size_t n;
+    uint8_t *const own = *bytes;
+    *bytes = as_llama_cpp(*pkg, &n);
+    package_close(*pkg);
+    free(own);
+    return CHECK_OK(package_part_from_bytes("head", *bytes, n, pkg, &err), &err);
 }
 
 static bool read_taps(struct rig *base, const int32_t *tokens, float *out) {
@@ -219,7 +282,7 @@ static void plain_eagle3(struct rig *base, const package *pkg, const int32_t *to
                             .n_head = 4,
                             .n_head_kv = 2,
                             .head_dim = 16,
-                            .halves = true,
+                            .halves = !eagle3_file.is_llama,
                             .theta = 10000,
                             .eps = 1e-5};
     for (int32_t r = 0; r < N; r++) {
@@ -276,11 +339,10 @@ TEST(an_eagle3_head_reads_taps_and_predicts_tokens_of_its_own_vocabulary) {
     const struct model_spec taps = {tapped, 3};
     static const struct {
         const char *layer;
-        bool has_embedding, has_map, has_head;
-    } files[] = {{"midlayer", false, true, true},
-                 {"layers.0", true, true, true},
-                 {"midlayer", true, false, true},
-                 {"layers.0", false, false, false}};
+        bool has_embedding, has_map, has_head, is_llama;
+    } files[] = {{"layers.0", true, true, true, true}, {"layers.0", false, false, false, true},
+                 {"midlayer", false, true, true},      {"layers.0", true, true, true},
+                 {"midlayer", true, false, true},      {"layers.0", false, false, false}};
     int32_t tokens[N];
     float *vectors = new_floats(N * EMBD);
     random_tokens(tokens, N, VOCAB, 1);
@@ -291,9 +353,9 @@ TEST(an_eagle3_head_reads_taps_and_predicts_tokens_of_its_own_vocabulary) {
         check_note("file %zu", i);
         eagle3_file.layer = files[i].layer;
         eagle3_file.has_embedding = files[i].has_embedding, eagle3_file.has_map = files[i].has_map;
-        eagle3_file.has_head = files[i].has_head;
+        eagle3_file.has_head = files[i].has_head, eagle3_file.is_llama = files[i].is_llama;
         if (open_base(&base, &taps) && open_head(&pkg, &bytes, eagle3) &&
-            check_taps_part(&base, pkg, tokens, vectors))
+            (!files[i].is_llama || open_as_llama_cpp(&pkg, &bytes)) && check_taps_part(&base, pkg, tokens, vectors))
             check_eagle3_layer(&base, pkg, tokens, vectors);
         rig_close(&base);
         package_close(pkg);

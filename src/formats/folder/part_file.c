@@ -1,8 +1,11 @@
 // formats/folder/part_file.c - loads one safetensors file with its tensors under their own names: a
-// part of a model, such as a draft head, without a vocabulary or hyper-parameters.
+// part of a model, such as a draft head, without a vocabulary or hyper-parameters. GGUF files of
+// such heads: gguf_part.c.
 // model_build_part() interprets the tensors.
 #include "base/checked.h"
+#include "formats/file_kind.h"
 #include "formats/folder/safetensors_read.h"
+#include "formats/gguf/gguf_part.h"
 #include "formats/package_build.h"
 #include <inttypes.h>
 #include <string.h>
@@ -108,6 +111,8 @@ static rn_status add_tensors(struct package *p, rn_error *err) {
 
 rn_status part_file_load(struct package *p, const struct package_options *o, rn_error *err) {
     rn_status st = p->n_files ? RN_OK : package_open_files(p, &p->path, 1, o, err);
+    if (st == RN_OK && file_kind_of(p->files[0].map.data, p->files[0].map.size).is_gguf)
+        return package_in_file(p->path, gguf_load_part(p, err), err);
     if (st == RN_OK) st = package_in_file(p->path, add_tensors(p, err), err);
     p->format = "safetensors, tensors alone";
     return st;

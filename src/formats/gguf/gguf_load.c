@@ -1,8 +1,8 @@
 // formats/gguf/gguf_load.c - loads a GGUF file, or all its parts, into a package.
-#include "base/checked.h"
 #include "formats/file_kind.h"
 #include "formats/gguf/gguf.h"
 #include "formats/gguf/gguf_meta.h"
+#include "formats/gguf/gguf_records.h"
 #include "formats/gguf/gguf_split.h"
 #include "formats/gguf/gguf_vocab.h"
 #include "formats/hparams/hparams.h"
@@ -43,39 +43,6 @@ static rn_status read_adapter(const struct gguf *g, struct package *p, rn_error 
     return st;
 }
 
-// Lists the supported tensor types: "F32, F16, ...".
-static void list_types(char *text, size_t size) {
-    size_t n = 0;
-    text[0] = 0;
-    for (int i = 0; i < TENSOR_N_TYPES && n < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : "", tensor_type_info((enum tensor_type)i)->name);
-}
-
-static rn_status check_record(const struct gguf *g, const struct gguf_record *t, struct tensor_claim *claim,
-                              rn_error *err) {
-    const struct tensor_type_info *type = tensor_type_by_gguf_id(t->type);
-    size_t offset;
-    if (!type) {
-        const char *name = tensor_gguf_id_name(t->type);
-        char types[128];
-        list_types(types, sizeof types);
-        if (name) return fail(err, RN_E_UNSUPPORTED, "type %s is not supported; %s are", name, types);
-        return fail(err, RN_E_FORMAT, "type %" PRIu32 " is not a GGUF tensor type; %s are read", t->type, types);
-    }
-    if (t->offset % g->alignment != 0)
-        return fail(err, RN_E_FORMAT, "offset %" PRIu64 " is not a multiple of the alignment %zu", t->offset,
-                    g->alignment);
-    if (!size_add(g->data_start, t->offset, &offset))
-        return fail(err, RN_E_FORMAT, "offset %" PRIu64 " overflows", t->offset);
-    *claim = (struct tensor_claim){.name = t->name,
-                                   .n_name = t->n_name,
-                                   .type = type->type,
-                                   .n_dims = (int)t->n_dims,
-                                   .dims = t->dims,
-                                   .offset = offset};
-    return RN_OK;
-}
-
 // Adds the tensors of one part; their data stays in that file.
 static rn_status add_tensors(const struct gguf *g, const struct file_map *file, struct package *p, rn_error *err) {
     const size_t first = p->n_tensors;
@@ -86,7 +53,7 @@ static rn_status add_tensors(const struct gguf *g, const struct file_map *file, 
     for (size_t i = 0; st == RN_OK && i < g->n_tensors; i++) {
         const struct gguf_record *t = &g->records[i];
         struct tensor_claim claim;
-        st = check_record(g, t, &claim, err);
+        st = gguf_record_claim(g, t, &claim, err);
         if (st != RN_OK) return fail_in(err, st, "tensor %.*s", gguf_shown(t->name, t->n_name), t->name);
         claim.file = file;
         st = package_add_tensor(p, &claim, err);
