@@ -65,7 +65,8 @@ enum lit_kind {
     // node: minItems, maxItems, minProperties or maxProperties (`number` says which): the opposite
     // of it
     LIT_BEYOND,
-    LIT_COUNT, // `number`..`most` items of an array satisfy `sub`
+    LIT_COUNT,  // `number`..`most` items of an array satisfy `sub`
+    LIT_EITHER, // `sub` or the literal `number`
     // members or items that the layers of rest `number` do not describe satisfy the schema `node`
     LIT_REST,
 };
@@ -120,6 +121,7 @@ struct form { // by value: lists are shared
     const struct list *items;     // number: an index, lit
     const struct list *all_items; // lit
     const struct list *counts;    // number..most items from index `from` satisfy lit
+    const struct list *contained; // lit: items that satisfy it are evaluated, unless `most` (under a negation)
     // node: a layer of members, the last one first; number: enum layer_kind
     const struct list *objects;
     const struct list *required, *lacks; // node: a name
@@ -166,6 +168,7 @@ struct meaning {
 
 struct rest { // what unevaluatedProperties or unevaluatedItems does not apply to
     const struct list *layers;
+    const struct list *contained; // of a form: items that satisfy one of these neither
 };
 
 struct lit_set {
@@ -252,6 +255,7 @@ struct context {
     bool ref_is_alone;                    // up to draft 7, `$ref` hides what stands beside it
     bool whole_has_no_point;              // up to draft 4, 1.0 is no integer
     bool id_is_plain;                     // up to draft 4, `$id` is spelled `id`
+    bool contains_evaluates;              // since draft 2020-12, for unevaluatedItems
     uint64_t n_steps, max_steps;          // of the search for forms
     uint32_t n_within, n_choices;
     struct spelling spellings[MAX_SPELLINGS];

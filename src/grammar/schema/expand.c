@@ -59,6 +59,7 @@ static void narrow(struct context *c, struct form *f, const struct form *by, con
     f->items = join(c, f->items, by->items);
     f->all_items = join(c, f->all_items, by->all_items);
     f->counts = join(c, f->counts, by->counts);
+    f->contained = join_layers(c, f->contained, by->contained, from);
     f->required = join(c, f->required, by->required);
     f->lacks = join(c, f->lacks, by->lacks);
     f->members = join(c, f->members, by->members);

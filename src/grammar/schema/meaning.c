@@ -257,6 +257,15 @@ static void mean(struct making *m) {
     case LIT_COUNT:
         f->counts = schema_prepend(m->c, NULL, (struct list){.lit = x->sub, .number = x->number, .most = x->most});
         break;
+    case LIT_EITHER:
+        if (x->negated) {
+            also(m, schema_not(x->sub)), also(m, schema_not(x->number));
+        } else {
+            struct ways ways = new_ways(m->c, 2);
+            add_way(m->c, &ways, &x->sub, 1), add_way(m->c, &ways, &x->number, 1);
+            one_of(m, ways);
+        }
+        break;
     case LIT_REST: {
         const struct list layer = {.node = x->node, .number = LAYER_REST, .from = x->number, .scope = x->scope};
         if (x->group == TYPE_ARRAY)

@@ -193,6 +193,7 @@ void mean_contains(struct making *m) {
     if (!m->x->negated) {
         m->f->counts =
             schema_prepend(c, NULL, (struct list){.lit = s, .number = (uint32_t)least, .most = (uint32_t)most});
+        if (c->contains_evaluates) m->f->contained = schema_prepend(c, NULL, (struct list){.lit = s});
         return;
     }
     struct ways ways = new_ways(c, 2);
@@ -234,12 +235,8 @@ static void mean_unevaluated_of(struct making *m, const struct json_node *k, uns
         add_way(c, &ways, &others, 1);
         for (uint32_t i = 0; i < forms.n && schema_ok(c); i++) {
             const struct form *const f = &forms.of[i];
-            if (type == TYPE_ARRAY && f->counts) {
-                schema_stop(c, RN_E_UNSUPPORTED, k, "is not supported with `contains`, which evaluates items too");
-                break;
-            }
             if (!schema_grow(c, &c->rests, c->n_rests, &c->max_rests, sizeof *c->rests)) break;
-            c->rests[c->n_rests] = (struct rest){type == TYPE_ARRAY ? f->arrays : f->objects};
+            c->rests[c->n_rests] = (struct rest){type == TYPE_ARRAY ? f->arrays : f->objects, f->contained};
             const struct lit rest = {.kind = LIT_REST, .node = k, .group = (uint8_t)type, .number = c->n_rests++};
             const struct list *way = schema_prepend(c, NULL, (struct list){.lit = schema_lit(c, rest)});
             for (const struct list *l = f->seen; l; l = l->next)

@@ -168,6 +168,15 @@ expr_id schema_names(struct context *c, enum names_of which, const struct json_n
 
 // ---- items ----
 
+// Of an item that nothing describes: the schema of the rest, or one of `contains`, which evaluate what they find.
+static lit_id rest_of_items(struct context *c, const struct list *layer) {
+    lit_id x = schema_of(c, layer->node);
+    const struct list *l = layer->from == UINT32_MAX ? NULL : c->rests[layer->from].contained;
+    for (; l && schema_ok(c); l = l->next)
+        if (l->most == 0) x = schema_lit(c, (struct lit){.kind = LIT_EITHER, .sub = l->lit, .number = x});
+    return x;
+}
+
 uint32_t schema_item_lits(struct context *c, const struct form *f, uint32_t index, lit_id *lits) {
     const uint32_t outer = c->scope;
     uint32_t n = 0;
@@ -182,7 +191,7 @@ uint32_t schema_item_lits(struct context *c, const struct form *f, uint32_t inde
                 is_described = evaluates(of) && (of->number == LAYER_REST || schema_other_items(of->node) ||
                                                  (first && index < first->n_items));
             }
-            if (!is_described) s = l->node;
+            if (!is_described) add_lit(c, lits, &n, rest_of_items(c, l));
         } else {
             const struct json_node *const first = schema_first_items(l->node);
             s = schema_other_items(l->node);

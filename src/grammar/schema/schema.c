@@ -259,13 +259,15 @@ static void write_set(struct context *c, struct lit_set s) {
                 sym_seq(r, (sym_id[]){sym_term(r, spelling->before), value, sym_term(r, spelling->after)}, 3));
 }
 
-// The number of a draft that `$schema` names, up to 7; later ones, which are named by their years, and none are 8.
+// The number of a draft that `$schema` names, up to 7; 8: 2019-09; 9: a later one, or none.
 static int draft_of(const struct json_node *root) {
     const struct json_node *const s = json_member(root, "$schema");
-    for (uint32_t k = 0; s && s->kind == JSON_STRING && k + 8 <= s->n_text; k++)
-        if (memcmp(s->text + k, "draft-0", 7) == 0 && s->text[k + 7] >= '3' && s->text[k + 7] <= '7')
-            return s->text[k + 7] - '0';
-    return 8;
+    for (uint32_t k = 0; s && s->kind == JSON_STRING && k + 7 <= s->n_text; k++) {
+        const bool has_number = k + 8 <= s->n_text && memcmp(s->text + k, "draft-0", 7) == 0;
+        if (has_number && s->text[k + 7] >= '3' && s->text[k + 7] <= '7') return s->text[k + 7] - '0';
+        if (memcmp(s->text + k, "2019-09", 7) == 0) return 8;
+    }
+    return 9;
 }
 
 // arguments NULL: of a value. *start: the rule of what satisfies the schema `at`.
@@ -281,6 +283,7 @@ static rn_status compile(struct rules *r, const struct json_node *root, const st
                         .ref_is_alone = draft <= 7,
                         .whole_has_no_point = draft <= 4,
                         .id_is_plain = draft <= 4,
+                        .contains_evaluates = draft > 8,
                         .max_steps = SCHEMA_MAX_STEPS + (uint64_t)SCHEMA_NODE_STEPS * root->n_nodes};
     if (root->kind != JSON_OBJECT && root->kind != JSON_TRUE && root->kind != JSON_FALSE)
         return fail(err, RN_E_ARG, "a schema must be an object, true or false, is %s", json_kind_name(root));
