@@ -377,7 +377,8 @@ typedef struct rn_field {
 } rn_field;
 RN_API size_t rn_n_sampling_fields(void);
 RN_API bool rn_sampling_field(size_t i, rn_field *field); // false: i is past the end
-// Set by name, checked against the range: RN_E_ARG names field, value and range.
+// Set by name, checked against the range and the other fields: RN_E_ARG names field, value and
+// range, and s is as it was.
 RN_API rn_status rn_sampling_set(rn_sampling *s, const char *name, double value, rn_error *err);
 RN_API double rn_sampling_get(const rn_sampling *s, const char *name); // NaN: no such field
 

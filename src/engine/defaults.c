@@ -109,7 +109,7 @@ bool rn_sampling_field(size_t i, rn_field *field) {
 rn_status rn_sampling_set(rn_sampling *s, const char *name, double value, rn_error *err) {
     rn_sampling own;
     if (!s || !name) return fail(err, RN_E_ARG, "rn_sampling_set: NULL argument");
-    const rn_status st = sized_read(&public_sampling, s, &own, err);
+    rn_status st = sized_read(&public_sampling, s, &own, err);
     if (st != RN_OK) return st;
     for (size_t i = 0; i < sampling_n_fields; i++) {
         const struct sampling_field *f = &sampling_fields[i];
@@ -124,8 +124,9 @@ rn_status rn_sampling_set(rn_sampling *s, const char *name, double value, rn_err
             *(int32_t *)((char *)&p + f->offset) = (int32_t)value;
         else
             *(float *)((char *)&p + f->offset) = (float)value;
-        write_fields(&p, &own, s);
-        return sampling_validate(&p, INT32_MAX, err); // a bound that is open at one end
+        st = sampling_validate(&p, INT32_MAX, err); // a bound that is open at one end
+        if (st == RN_OK) write_fields(&p, &own, s);
+        return st;
     }
     return fail(err, RN_E_ARG, "%s: unknown sampling field", name);
 }

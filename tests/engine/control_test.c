@@ -845,3 +845,14 @@ TEST(every_sampling_field_reaches_the_sampler) {
     }
     CHECK_FAILS(rn_sampling_set(&s, "top_q", 1, &err), RN_E_ARG, &err);
 }
+
+TEST(a_sampling_field_that_does_not_go_with_the_others_changes_nothing) {
+    rn_sampling s, before;
+    rn_error err = {0};
+    rn_sampling_init(&s);
+    CHECK_OK(rn_sampling_set(&s, "mirostat", 2, &err), &err);
+    before = s;
+    CHECK_FAILS(rn_sampling_set(&s, "adaptive_target", 0.5, &err), RN_E_ARG, &err);
+    CHECK_STR(err.text, "adaptive_target: excludes mirostat");
+    CHECK_MEM(&s, &before, sizeof s);
+}

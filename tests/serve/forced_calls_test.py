@@ -172,6 +172,29 @@ def reasoning_comes_before_the_calls():
 
 
 @test
+def a_tag_that_ends_answers_is_a_tag_where_calls_have_it():
+    solar = ('<|think|>', '<|begin|>', '<|content|>', '<|tool_calls|>', '<|tool_call:begin|>', '<|tool_call:name|>', '<|tool_call:args|>', '<|tool_call:end|>',
+             '<|calls|>', '<|end|>')
+    muse = ('<|start|>', '<|message|>', '<|eom|>', '<|eot|>')
+    with Folder() as folder:
+        for form, controls, ends in (('solar', solar, '<|calls|>'), ('solar', solar, '<|end|>'), ('muse', muse, '<|eom|>'), ('muse', muse, '<|eot|>')):
+            path = folder / 'ends.gguf'
+            path.write_bytes(script_model.make({'N': ['No', '.']}, PLAIN, 2048, controls, ends))
+            seen = set()
+            with serving(path, '--output-format', form) as s:
+                body = {'messages': STORY, 'tools': TOOLS, 'logit_bias': {'2': -100}, 'n': 8, 'seed': 2, **ANY, 'max_tokens': 1000}
+                for choice in ('required', {'type': 'function', 'function': {'name': 'stop'}}):
+                    for c in good(s, CHAT, **body, tool_choice=choice)['choices']:
+                        if c['finish_reason'] == 'length':
+                            continue
+                        equal((c['finish_reason'], c['message']['content']), ('tool_calls', None), (form, ends, c))
+                        calls = calls_of(c['message'])
+                        check_all(calls, (form, ends), one=choice != 'required', names=SCHEMAS if choice == 'required' else ('stop',))
+                        seen.add(len(calls))
+            check(seen and max(seen) > 1, form, ends, seen)
+
+
+@test
 def what_ends_early_is_a_beginning():
     with Folder() as folder, serving(chat_model(folder), *HERMES) as s:
         for limit in (1, 3, 12, 20, 25):

@@ -27,8 +27,8 @@ def pair(key, kind, value):
     return text(key) + struct.pack('<I', kind) + body
 
 
-def make(scripts, template, context=512):
-    """scripts: {character: [piece, ...]}; returns the bytes of a GGUF file."""
+def make(scripts, template, context=512, controls=(), ends_turn=None):
+    """scripts: {character: [piece, ...]}; returns the bytes of a GGUF file. controls: further control tokens, of which one ends a turn."""
     pieces = [('<unk>', UNKNOWN), ('<s>', CONTROL), ('</s>', CONTROL)] + [(f'<0x{b:02X}>', BYTE) for b in range(256)]
     n_fixed = len(pieces)
     steps = []                  # (from token, to token)
@@ -40,6 +40,7 @@ def make(scripts, template, context=512):
             steps.append((at, len(pieces) - 1))
             at = len(pieces) - 1
         steps.append((at, first if repeats else 2))
+    pieces += [(piece, CONTROL) for piece in controls]
     n_vocab = len(pieces)
     n_embd = -(-(len(steps) + 1) // 64) * 64
     direction = {start: 1 + i for i, (start, _) in enumerate(steps)}
@@ -66,6 +67,7 @@ def make(scripts, template, context=512):
              pair('tokenizer.ggml.scores', ARRAY, (F32, [-1e6 if i >= n_fixed else 0.0 for i in range(n_vocab)])),
              pair('tokenizer.ggml.token_type', ARRAY, (I32, [k for _, k in pieces])),
              pair('tokenizer.ggml.bos_token_id', U32, 1), pair('tokenizer.ggml.eos_token_id', U32, 2),
+             *([pair('tokenizer.ggml.eot_token_id', U32, next(i for i, (piece, _) in enumerate(pieces) if piece == ends_turn))] if ends_turn else []),
              pair('tokenizer.ggml.add_space_prefix', BOOL, False), pair('tokenizer.chat_template', STRING, template)]
     infos, data = b'', b''
     for name, rows in tensors:
