@@ -97,15 +97,9 @@ def random_schemas_of_all_drafts_judge_documents_as_jsonschema_does():
     judge_of = judges()
     makers = {seed: DraftMaker(seed) for seed in range(FIRST, FIRST + N_OF_DRAFTS)}
     schemas = {seed: m.document() for seed, m in makers.items()}
-    # Schemas that apply to a value for ever are refused: a validator would not end.
-    errors = [g['error'] or '' for g in verdicts([{'id': n, 'schema': s, 'tests': []} for n, s in schemas.items()])]
-    for (seed, maker), error in zip(makers.items(), errors):
-        if 'refers to itself' in error:
-            del schemas[seed]
-    truths = [documents(judge_of[makers[n].draft](s), [makers[n].near(s) if i % 3 else makers[n].value() for i in range(24)]) for n, s in schemas.items()]
+    truths = [documents(judge_of[m.draft](m.root), [m.near(m.root) if i % 3 else m.value() for i in range(24)]) for m in makers.values()]
     n_refused, n_valid, n_invalid = compare(schemas, truths, REFUSED)
-    check(len(schemas) >= .85 * N_OF_DRAFTS and n_refused <= .2 * N_OF_DRAFTS, len(schemas), n_refused)
-    check(n_valid > 4 * N_OF_DRAFTS and n_invalid > 3 * N_OF_DRAFTS, n_valid, n_invalid)
+    check(n_refused <= .2 * N_OF_DRAFTS and n_valid > 4 * N_OF_DRAFTS and n_invalid > 3 * N_OF_DRAFTS, n_refused, n_valid, n_invalid)
 
 
 if __name__ == '__main__':

@@ -1,6 +1,7 @@
 """tests/cli/random_drafts.py - random JSON Schemas of drafts 4 to 2020-12, with what only that draft has, and values that nearly satisfy them.
 
-Definitions refer to each other and to the whole schema, also through dynamic anchors. Formats and multiples are judged here: validators differ on them.
+Definitions refer to each other and to the whole schema, also through dynamic anchors, but no schema applies to the same value for ever. Formats and
+multiples are judged here: validators differ on them.
 """
 import random
 from fractions import Fraction
@@ -49,6 +50,7 @@ class DraftMaker:
         self.definitions = '$defs' if self.draft >= 2019 else 'definitions'
         self.focus = self.r.choice(['any', 'any', 'object', 'array', 'string', 'number'])
         self.is_dynamic = self.draft >= 2019 and self.r.random() < .3
+        self.within, self.own = False, 'pqr'    # a member or item of the value that a definition is about; definitions that may apply to the value itself
 
     # ---- values ----
 
@@ -107,46 +109,57 @@ class DraftMaker:
     def some(self):
         return self.r.sample(NAMES, self.r.randint(1, 2))
 
+    def part(self, depth, boolean=.05):
+        """A schema of a member or item."""
+        before, self.within = self.within, True
+        made = self.schema(depth, boolean)
+        self.within = before
+        return made
+
     def schemas(self, depth, least=1):
         return [self.schema(depth) for _ in range(self.r.randint(least, 3))]
 
     def reference(self):
-        return (ROOT if self.is_dynamic else '') + self.r.choice(['#', *4 * [f'#/{self.definitions}/{k}' for k in 'pqr']])
+        names = [f'#/{self.definitions}/{k}' for k in ('pqr' if self.within else self.own)]
+        return (ROOT if self.is_dynamic else '') + self.r.choice(['#', *4 * names] if self.within else names)
 
     def keywords(self, depth):
         """(of any value, by the kind of value), each (plain, with schemas within): makers of values by keyword."""
         r, draft = self.r, self.draft
         one, several = lambda: self.schema(depth - 1), lambda: self.schemas(depth - 1)
+        part, parts = lambda: self.part(depth - 1), lambda: [self.part(depth - 1) for _ in range(r.randint(1, 3))]
         any_value = ({'type': lambda: r.choice([r.choice(TYPES), r.sample(TYPES, 3)]), 'enum': lambda: [self.value(1) for _ in range(r.randint(1, 4))]},
-                     {'allOf': several, 'anyOf': several, 'oneOf': lambda: self.schemas(depth - 1, 2), 'not': one, '$ref': self.reference})
+                     {'allOf': several, 'anyOf': several, 'oneOf': lambda: self.schemas(depth - 1, 2), 'not': one})
         bound = (lambda: r.random() < .5) if draft == 4 else lambda: r.choice(NUMBERS)
         number = {'minimum': lambda: r.choice(NUMBERS), 'maximum': lambda: r.choice(NUMBERS), 'multipleOf': lambda: r.choice(STEPS),
                   'exclusiveMinimum': bound, 'exclusiveMaximum': bound}
         string = {'minLength': lambda: r.randrange(3), 'maxLength': lambda: r.randrange(5), 'pattern': lambda: r.choice(PATTERNS), 'format': lambda: r.choice(list(FORMATS))}
         object_ = ({'required': self.some, 'minProperties': lambda: r.choice((0, 1, 1, 2)), 'maxProperties': lambda: r.randrange(4)},
-                   {'properties': lambda: {n: self.schema(depth - 1) for n in r.sample(NAMES, r.randint(1, 3))},
-                    'patternProperties': lambda: {p: self.schema(depth - 1) for p in r.sample(PATTERNS, r.randint(1, 2))},
-                    'additionalProperties': lambda: self.schema(depth - 1, .3)})
-        array = ({'minItems': lambda: r.randrange(3), 'maxItems': lambda: r.randrange(4)}, {'items': one})
+                   {'properties': lambda: {n: part() for n in r.sample(NAMES, r.randint(1, 3))},
+                    'patternProperties': lambda: {p: part() for p in r.sample(PATTERNS, r.randint(1, 2))},
+                    'additionalProperties': lambda: self.part(depth - 1, .3)})
+        array = ({'minItems': lambda: r.randrange(3), 'maxItems': lambda: r.randrange(4)}, {'items': part})
         if draft < 2020:
-            array[1].update(items=lambda: r.choice([one, several])(), additionalItems=lambda: self.schema(depth - 1, .3))
+            array[1].update(items=lambda: r.choice([part, parts])(), additionalItems=lambda: self.part(depth - 1, .3))
         if draft <= 7:
             object_[1]['dependencies'] = lambda: {r.choice(NAMES): r.choice([self.some, one])()}
         if draft >= 6:
             any_value[0]['const'] = lambda: self.value(1)
-            array[1]['contains'] = one
+            array[1]['contains'] = part
             object_[1]['propertyNames'] = lambda: r.choice([{'pattern': r.choice(PATTERNS)}, {'maxLength': 1}, {'minLength': 2}, {'enum': self.some()},
                                                             {'not': {'pattern': r.choice(PATTERNS)}}])
         if draft >= 7:
             any_value[1].update({'if': one, 'then': one, 'else': one})
         if draft >= 2019:
             object_[0]['dependentRequired'] = lambda: {n: self.some() for n in self.some()}
-            object_[1]['dependentSchemas'] = lambda: {r.choice(NAMES): self.schema(depth - 1)}
+            object_[1]['dependentSchemas'] = lambda: {r.choice(NAMES): one()}
             array[0].update(minContains=lambda: r.randrange(3), maxContains=lambda: r.randrange(1, 3))
         if draft >= 2020:   # jsonschema's own for 2019-09 differ from that draft: they look past additionalProperties, and into contains
-            object_[1]['unevaluatedProperties'] = lambda: self.schema(0, .6)
-            array[1].update(unevaluatedItems=lambda: self.schema(0, .6), prefixItems=several)
-        if self.is_dynamic:
+            object_[1]['unevaluatedProperties'] = lambda: self.part(0, .6)
+            array[1].update(unevaluatedItems=lambda: self.part(0, .6), prefixItems=parts)
+        if self.own or self.within:
+            any_value[1]['$ref'] = self.reference
+        if self.is_dynamic and self.within:
             any_value[1].update([('$dynamicRef', lambda: '#n') if draft == 2020 else ('$recursiveRef', lambda: '#')])
         return any_value, {'object': object_, 'array': array, 'string': (string, {}), 'number': (number, {})}
 
@@ -163,9 +176,9 @@ class DraftMaker:
         if name == 'if':
             made |= {k: self.schema(depth - 1) for k in ('then', 'else') if r.random() < .7}
         if name == 'additionalItems' and r.random() < .8:
-            made['items'] = self.schemas(depth - 1)
+            made['items'] = [self.part(depth - 1)]
         if name in ('minContains', 'maxContains') and r.random() < .8:
-            made['contains'] = self.schema(depth - 1)
+            made['contains'] = self.part(depth - 1)
         return made
 
     def schema(self, depth, boolean=.05):
@@ -185,7 +198,10 @@ class DraftMaker:
         s = {'type': r.choice(['object', 'array']) if self.focus == 'any' else self.focus} if r.random() < .5 else {}
         s |= self.members(3, 4)
         s['$schema'] = ADDRESSES[self.draft]
-        s[self.definitions] = own = {k: self.schema(1) for k in 'pqr'}
+        s[self.definitions] = own = {}
+        for self.own in ('qr', 'r', ''):
+            own['pqr'[len(own)]] = self.schema(1)
+        self.own = 'pqr'
         if self.is_dynamic:
             s['$id'] = ROOT
             ref, anchor = ({'$dynamicRef': '#n'}, {}) if self.draft == 2020 else ({'$recursiveRef': '#'}, {'$recursiveAnchor': True})
