@@ -37,6 +37,11 @@ static void put_metadata(gguf_writer *w, const package *p, const char *arch, con
     gguf_put_string(w, "general.architecture", text_of(arch));
     if (mix) gguf_put_u32(w, "general.file_type", mix->file_type);
     if (mix) gguf_put_u32(w, "general.quantization_version", GGUF_QUANTIZATION_VERSION);
+    const struct part_options *const o = package_part_options(p);
+    if (o->has_taps) gguf_put_array(w, GGUF_EAGLE3_LAYERS, GGUF_I32, PART_TAPS);
+    for (size_t i = 0; o->has_taps && i < PART_TAPS; i++) gguf_put_item_i32(w, o->taps[i]);
+    if (o->norm_before_residual) gguf_put_bool(w, GGUF_EAGLE3_RESIDUAL, true);
+    if (o->norm_before_fc) gguf_put_bool(w, GGUF_EAGLE3_FC, true);
     if (tokens) gguf_put_array(w, GGUF_DRAFT_TOKENS, GGUF_I32, n);
     for (size_t i = 0; tokens && i < n; i++) gguf_put_item_i32(w, tokens[i]);
 }

@@ -46,14 +46,22 @@ static rn_status add_medusa(const rn_model *m, struct added *a, rn_error *err) {
     return st;
 }
 
-// The layers whose outputs the paper's code reads.
+// The layers whose outputs the head reads: the file says which layers' inputs these are, or they are those of the paper's code.
 static rn_status set_taps(const rn_model *m, struct added *a, rn_error *err) {
+    const struct part_options *const o = package_part_options(a->file);
     const int32_t n = package_hparams(m->pkg)->n_layer, taps[] = {1, n / 2 - 1, n - 4};
+    a->n_taps = PART_TAPS;
+    for (int32_t i = 0; o->has_taps && i < PART_TAPS; i++) {
+        if (o->taps[i] > n)
+            return fail(err, RN_E_FORMAT, "%s: reads the input of layer %" PRId32 " of a model of %" PRId32,
+                        path_of(m, a), o->taps[i], n);
+        a->taps[i] = o->taps[i] - 1;
+    }
+    if (o->has_taps) return RN_OK;
     if (taps[1] <= taps[0] || taps[2] <= taps[1])
         return fail(err, RN_E_UNSUPPORTED,
                     "%s: EAGLE-3 reads three layers, of a model of at least 10; it has %" PRId32, path_of(m, a), n);
     memcpy(a->taps, taps, sizeof taps);
-    a->n_taps = sizeof taps / sizeof *taps;
     return RN_OK;
 }
 

@@ -231,7 +231,7 @@ static rn_status seq_open(void *user, int32_t slot, const int32_t *tokens, int32
     const rn_status st = take_place(s, l, n, seq, err);
     if (st != RN_OK) return st;
     struct stream_seq *q = &s->play.seqs[*seq];
-    memcpy(q->tokens, tokens, (size_t)n * sizeof *tokens);
+    if (n > 0) memcpy(q->tokens, tokens, (size_t)n * sizeof *tokens);
     q->model_slot = l, q->n = n;
     s->play.seqs_changed = true;
     return RN_OK;

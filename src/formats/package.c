@@ -130,6 +130,7 @@ const int32_t *package_token_map(const package *p, size_t *n) {
     *n = p->n_token_map;
     return p->token_map;
 }
+const struct part_options *package_part_options(const package *p) { return &p->part; }
 bool package_has_adjacent_rope(const package *p) { return p->has_adjacent_rope; }
 const char *package_note(const package *p) { return p->note; }
 const char *package_left_out(const package *p) { return p->left_out; }

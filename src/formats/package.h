@@ -163,6 +163,15 @@ rn_status package_part_from_bytes(const char *name, const uint8_t *data, size_t 
 // Of a part whose head has a vocabulary of its own (EAGLE-3's tensor d2t): the base model's token
 // of each of its *n tokens, ascending. NULL: it has none. The package's.
 const int32_t *package_token_map(const package *p, size_t *n);
+// What the file of an EAGLE-3 head, or the config.json beside it, says of it.
+enum { PART_TAPS = 3 };
+struct part_options {
+    bool has_taps;
+    int32_t taps[PART_TAPS];   // the layers whose inputs it reads, ascending
+    bool norm_before_residual; // what its layer adds to is the vector after its norm
+    bool norm_before_fc;       // the taps have a norm, input_norm.weight
+};
+const struct part_options *package_part_options(const package *p);
 // Of a part: rotary pairs are neighbours, as in GGUF files, and not halves of a head.
 bool package_has_adjacent_rope(const package *p);
 void package_close(package *p); // NULL is fine

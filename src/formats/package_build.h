@@ -47,6 +47,7 @@ struct package {
     } adapter;          // of a GGUF file whose general.type is "adapter"
     int32_t *token_map; // [n_token_map] of a part; NULL: none
     size_t n_token_map;
+    struct part_options part;
     bool has_adjacent_rope;         // a part's query and key rows are in the order of adjacent rotary pairs
     struct vocab_str chat_template; // s NULL: none
     struct vocab_str rerank_template;

@@ -157,7 +157,8 @@ static bool is_redundant(const char *name) {
 static bool is_left_out(const struct model *m, const char *name) {
     const struct hparams *h = m->h;
     int32_t layer;
-    if (m->not_own && strncmp(name, m->not_own, strlen(m->not_own)) == 0) return true;
+    for (size_t i = 0; i < 2; i++)
+        if (m->not_own[i] && strncmp(name, m->not_own[i], strlen(m->not_own[i])) == 0) return true;
     if (m->base) return strncmp(name, m->own, strlen(m->own)) != 0;
     return sscanf(name, "blk.%9" SCNd32 ".", &layer) == 1 && layer >= h->n_layer &&
            layer < h->n_layer + h->n_layer_after;

@@ -96,24 +96,28 @@ static const struct tensor_spec eagle3_tensors[] = {
 };
 static const struct op_spec eagle3_begin[] = {
     {OP_EMBED, .dst = BUF_NORMED, .matrix = ROLE_TOKEN_EMBD, .factor = FACTOR_EMBD}, {OP_VECTOR, .dst = BUF_X}};
+#define EAGLE3_REST                                                                                                  \
+    OPS_CONCAT, OPS_QKV(BUF_PAIR), OPS_ROPE, OPS_ATTEND, ADD(BUF_DELTA, BUF_X),                                      \
+        RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM), OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),               \
+        ADD(BUF_DELTA, BUF_X)
 static const struct op_spec eagle3_layer[] = {RMS_NORM(BUF_NORMED, BUF_NORMED, ROLE_PART_EMBD_NORM),
-                                              RMS_NORM(BUF_X, BUF_DELTA, ROLE_PART_VECTOR_NORM),
-                                              OPS_CONCAT,
-                                              OPS_QKV(BUF_PAIR),
-                                              OPS_ROPE,
-                                              OPS_ATTEND,
-                                              ADD(BUF_DELTA, BUF_X),
-                                              RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
-                                              OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
-                                              ADD(BUF_DELTA, BUF_X)};
+                                              RMS_NORM(BUF_X, BUF_DELTA, ROLE_PART_VECTOR_NORM), EAGLE3_REST};
+// norm_before_residual: what is made is added to the vector after its norm.
+static const struct op_spec eagle3_normed_layer[] = {RMS_NORM(BUF_NORMED, BUF_NORMED, ROLE_PART_EMBD_NORM),
+                                                     RMS_NORM(BUF_X, BUF_X, ROLE_PART_VECTOR_NORM),
+                                                     {OP_COPY, .src = BUF_X, .dst = BUF_DELTA, .part = DIM_EMBD},
+                                                     EAGLE3_REST};
 static const struct op_spec eagle3_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF_HIDDEN},
                                             RMS_NORM(BUF_HIDDEN, BUF_LAST, ROLE_OUTPUT_NORM),
                                             LINEAR(BUF_LAST, BUF_LOGITS, ROLE_OUTPUT, ROLE_NONE)};
 static const struct arch eagle3 = {TENSORS(eagle3_tensors), BEGIN(eagle3_begin), LAYER(eagle3_layer), END(eagle3_end),
                                    .rope_halves = true};
 
-static const struct tensor_spec eagle3_taps_tensors[] = {{ROLE_PART_TAPS, "fc.weight", DIM_EMBD_THRICE, DIM_EMBD}};
+static const struct tensor_spec eagle3_taps_tensors[] = {
+    {ROLE_PART_TAPS, "fc.weight", DIM_EMBD_THRICE, DIM_EMBD},
+    {ROLE_PART_VECTOR_NORM, "input_norm.weight", DIM_EMBD_THRICE, .optional = true}};
 static const struct op_spec eagle3_taps_begin[] = {{OP_VECTOR, .dst = BUF_TAPS},
+                                                   RMS_NORM_IF_ANY(BUF_TAPS, ROLE_PART_VECTOR_NORM),
                                                    LINEAR(BUF_TAPS, BUF_X, ROLE_PART_TAPS, ROLE_NONE)};
 static const struct op_spec eagle3_taps_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF_HIDDEN}};
 static const struct arch eagle3_taps = {TENSORS(eagle3_taps_tensors), BEGIN(eagle3_taps_begin), END(eagle3_taps_end)};
@@ -290,8 +294,10 @@ static rn_status begin_eagle3(struct model *m, const struct part_spec *s, rn_err
     // The names of the paper's own files, or those of other training code.
     const bool is_first = package_tensor(m->pkg, "midlayer.hidden_norm.weight") != NULL;
     snprintf(m->own_name, sizeof m->own_name, is_first ? "midlayer" : "layers.0");
-    m->not_own = "fc.";
+    m->not_own[0] = "fc.", m->not_own[1] = "input_norm.";
     m->part_arch = eagle3;
+    if (package_part_options(m->pkg)->norm_before_residual)
+        m->part_arch.layer = (struct op_list){eagle3_normed_layer, COUNT(eagle3_normed_layer)};
     m->part_arch.rope_halves = !package_has_adjacent_rope(m->pkg);
     st = begin_llama_layer(m, err);
     return st == RN_OK ? set_draft_vocab(m, err) : st;
@@ -300,6 +306,9 @@ static rn_status begin_eagle3(struct model *m, const struct part_spec *s, rn_err
 static rn_status begin_eagle3_taps(struct model *m, const struct part_spec *s, rn_error *err) {
     const rn_status st = check_only_head(m, s, err);
     if (st != RN_OK) return st;
+    if (package_part_options(m->pkg)->norm_before_fc && !package_tensor(m->pkg, "input_norm.weight"))
+        return fail(err, RN_E_FORMAT, "%s: tensor input_norm.weight: missing, where norm_before_fc is set",
+                    package_path(m->pkg));
     snprintf(m->own, sizeof m->own, "fc.");
     m->part_arch = eagle3_taps;
     m->part_h.n_expert = 0;

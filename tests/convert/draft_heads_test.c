@@ -102,16 +102,22 @@ TEST(heads_become_gguf_files_with_the_same_tensors) {
     }
 }
 
-TEST(a_file_of_heads_in_gguf_is_converted_again) {
+TEST(a_file_of_heads_in_gguf_is_converted_again_with_what_it_says_of_the_head) {
+    static const char says[] = "{\"eagle_aux_hidden_state_layer_ids\": [1, 3, 6], \"norm_before_residual\": true}";
     const char *const path = write_heads(&kinds[2]), *const first = temp_path("first.gguf");
-    const char *const second = temp_path("second.gguf");
+    const char *const second = temp_path("second.gguf"), *const config = temp_path("config.json");
     package *from = NULL, *to = NULL;
     rn_error err = {0};
-    if (path && CHECK_OK(rn_convert_draft_heads(path, first, NULL, &err), &err) &&
+    if (path && CHECK(write_file(config, says, sizeof says - 1)) &&
+        CHECK_OK(rn_convert_draft_heads(path, first, NULL, &err), &err) && CHECK(remove(config) == 0) &&
         CHECK_OK(rn_convert_draft_heads(first, second, NULL, &err), &err) &&
         CHECK_OK(package_open_part(first, NULL, &from, &err), &err) &&
-        CHECK_OK(package_open_part(second, NULL, &to, &err), &err))
+        CHECK_OK(package_open_part(second, NULL, &to, &err), &err)) {
+        const struct part_options *const o = package_part_options(to);
         compare(from, to, TENSOR_F32, 0);
+        CHECK(o->has_taps && o->taps[0] == 1 && o->taps[1] == 3 && o->taps[2] == 6);
+        CHECK(o->norm_before_residual && !o->norm_before_fc);
+    }
     package_close(from);
     package_close(to);
 }

@@ -129,6 +129,37 @@ TEST(files_that_are_no_heads_of_the_model_are_refused) {
     rn_model_close(m);
 }
 
+// The default model has too few layers for those that the paper's code reads.
+TEST(an_eagle_3_head_reads_the_layers_that_its_config_names) {
+    static const struct {
+        const char *config, *says; // NULL: it is taken
+    } cases[] = {{"{\"eagle_aux_hidden_state_layer_ids\": [1, 3, 6]}", NULL},
+                 {"{\"eagle_aux_hidden_state_layer_ids\": [1, 3, 7]}", "reads the input of layer 7 of a model of 6"},
+                 {"{\"norm_before_fc\": true, \"eagle_aux_hidden_state_layer_ids\": [1, 3, 6]}",
+                  "tensor input_norm.weight: missing, where norm_before_fc is set"},
+                 {"{}", "EAGLE-3 reads three layers, of a model of at least 10; it has 6"}};
+    package *pkg;
+    rn_error err = {0};
+    size_t n;
+    if (!CHECK_OK(package_open(stories(), NULL, &pkg, &err), &err)) return;
+    uint8_t *const bytes = made_eagle3(pkg, 1, &n);
+    const char *const path = saved_path("eagle3.safetensors"), *const config = saved_path("config.json");
+    package_close(pkg);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rn_model *const m = open_model(stories());
+        CHECK(write_file(path, bytes, n) && write_file(config, cases[i].config, strlen(cases[i].config)));
+        check_note("%s", cases[i].config);
+        const rn_status st = rn_model_add_draft_heads(m, RN_DRAFT_HEAD_EAGLE, path, &err);
+        if (!cases[i].says)
+            CHECK_OK(st, &err);
+        else if (CHECK(st != RN_OK))
+            CHECK_HAS(err.text, cases[i].says);
+        rn_model_close(m);
+    }
+    remove(config);
+    free(bytes);
+}
+
 TEST(calls_that_are_wrong_are_refused) {
     rn_model *m = open_model(stories());
     rn_engine *e = NULL;

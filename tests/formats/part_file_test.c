@@ -135,6 +135,69 @@ TEST(a_file_that_is_not_there_is_refused) {
     CHECK(p == NULL && strncmp(err.text, path, strlen(path)) == 0);
 }
 
+// ---- config.json beside an EAGLE head -------------------------------------------------------------------------------
+
+static void with_fc(struct st_builder *b) { st_tensor(b, "fc.weight", 2, 2, 3); }
+
+// With this config.json; NULL: none.
+static rn_status open_beside(const char *config, package **p, rn_error *err) {
+    char path[2][600];
+    size_t n;
+    uint8_t *const bytes = made(with_fc, &n);
+    snprintf(path[0], sizeof path[0], "%s/eagle.safetensors", temp_dir());
+    snprintf(path[1], sizeof path[1], "%s/config.json", temp_dir());
+    remove(path[1]);
+    *p = NULL;
+    CHECK(write_file(path[0], bytes, n) && (!config || write_file(path[1], config, strlen(config))));
+    free(bytes);
+    const rn_status st = package_open_part(path[0], NULL, p, err);
+    remove(path[1]);
+    return st;
+}
+
+TEST(the_config_beside_an_eagle_head_says_what_it_reads) {
+    static const struct {
+        const char *config;
+        bool has_taps, before_residual, before_fc;
+    } cases[] = {
+        {NULL, false, false, false},
+        {"{}", false, false, false},
+        {"{\"eagle_aux_hidden_state_layer_ids\": [2, 5, 9], \"norm_before_residual\": true}", true, true, false},
+        {"{\"eagle_config\": {\"eagle_aux_hidden_state_layer_ids\": [2, 5, 9]}, \"norm_before_fc\": true}", true,
+         false, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        package *p;
+        rn_error err = {0};
+        check_note("case %zu", i);
+        if (CHECK_OK(open_beside(cases[i].config, &p, &err), &err)) {
+            const struct part_options *const o = package_part_options(p);
+            CHECK(o->has_taps == cases[i].has_taps);
+            CHECK(!o->has_taps || (o->taps[0] == 2 && o->taps[1] == 5 && o->taps[2] == 9));
+            CHECK(o->norm_before_residual == cases[i].before_residual && o->norm_before_fc == cases[i].before_fc);
+        }
+        package_close(p);
+    }
+}
+
+TEST(a_config_beside_an_eagle_head_that_is_wrong_is_refused_by_member) {
+    static const char *const cases[][2] = {
+        {"[]", "config.json: an array, expected an object"},
+        {"{", "config.json: not JSON"},
+        {"{\"norm_before_residual\": 1}", "config.json: member norm_before_residual: "},
+        {"{\"eagle_aux_hidden_state_layer_ids\": [1, 2]}", "must be an array of 3 layers"},
+        {"{\"eagle_aux_hidden_state_layer_ids\": [1, 4, 4]}", "member eagle_aux_hidden_state_layer_ids[2]: "},
+        {"{\"eagle_aux_hidden_state_layer_ids\": [0, 4, 5]}", "member eagle_aux_hidden_state_layer_ids[0]: "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        package *p;
+        rn_error err = {0};
+        check_note("case %zu: %s", i, err.text);
+        CHECK_INT(open_beside(cases[i][0], &p, &err), RN_E_FORMAT);
+        CHECK_HAS(err.text, cases[i][1]);
+        package_close(p);
+    }
+}
+
 static rn_status open_and_close(void *path) {
     package *p = NULL;
     const rn_status st = package_open_part(path, NULL, &p, NULL);

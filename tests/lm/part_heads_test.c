@@ -112,7 +112,8 @@ enum { DRAFT_VOCAB = 20, FF = 80 };
 static struct {
     const char *layer;
     bool has_embedding, has_map, has_head;
-    bool is_llama; // as llama.cpp writes it
+    bool is_llama;  // as llama.cpp writes it
+    bool is_normed; // with the norms that other training code has
 } eagle3_file;
 
 static int32_t base_token(int32_t draft) { return draft + draft / 2 + 1; }
@@ -151,6 +152,7 @@ static void eagle3(struct st_builder *b) {
     if (eagle3_file.has_head) st_random(b, "lm_head.weight", 12, eagle3_file.has_map ? DRAFT_VOCAB : VOCAB, EMBD);
     if (eagle3_file.has_embedding) st_random(b, "embed_tokens.weight", 13, VOCAB, EMBD);
     if (eagle3_file.has_map) put_map(b);
+    if (eagle3_file.is_normed) st_random(b, "input_norm.weight", 14, 3 * EMBD, 0);
 }
 
 // ---- the same in llama.cpp's form ----
@@ -185,11 +187,14 @@ static uint8_t *as_llama_cpp(const package *p, size_t *n) {
         {"output.weight", "lm_head.weight"},
         {"token_embd.weight", "embed_tokens.weight"},
         {"fc.weight", "fc.weight"},
+        {"enc.output_norm.weight", "input_norm.weight"},
     };
     struct gguf_builder b;
     gb_begin(&b, 3);
     gb_str(&b, "general.architecture", "eagle3");
     gb_u32(&b, "eagle3.block_count", 1);
+    if (eagle3_file.is_normed) gb_bool(&b, "eagle3.norm_before_residual", true);
+    if (eagle3_file.is_normed) gb_bool(&b, "eagle3.norm_before_fc", true);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct tensor_view *const t = package_tensor(p, names[i][1]);
         if (t && (strstr(names[i][0], "attn_q") || strstr(names[i][0], "attn_k")))
@@ -233,13 +238,15 @@ static bool check_taps_part(struct rig *base, package *pkg, const int32_t *token
     struct rig part = {0};
     static double want[N][PLAIN_EMBD];
     float *taps = new_floats(N * 3 * EMBD);
-    struct plain_matrix fc = plain_weights(pkg, "fc.weight");
+    struct plain_matrix fc = plain_weights(pkg, "fc.weight"), norm = {0};
+    if (eagle3_file.is_normed) norm = plain_weights(pkg, "input_norm.weight");
     const bool ok = read_taps(base, tokens, taps) && rig_open_part(&part, base, pkg, &spec, &o) &&
                     CHECK_INT(part.lm->n_vector, 3 * EMBD) && CHECK_INT(part.lm->n_vocab, 0) &&
                     part_run(&part, tokens, taps, 7, NULL, out);
     for (int32_t r = 0; ok && r < N; r++) {
         double in[3 * EMBD];
         for (int32_t i = 0; i < 3 * EMBD; i++) in[i] = (double)taps[r * 3 * EMBD + i];
+        if (norm.w) plain_rms_norm(in, 3 * EMBD, norm.w, 1e-5);
         plain_multiply(&fc, in, want[r]);
     }
     if (ok) CHECK(plain_difference(out, want, EMBD) < 2e-5);
@@ -254,6 +261,7 @@ static bool check_taps_part(struct rig *base, package *pkg, const int32_t *token
     rig_close(&part);
     free(taps);
     free(fc.w);
+    free(norm.w);
     return ok;
 }
 
@@ -292,6 +300,7 @@ static void plain_eagle3(struct rig *base, const package *pkg, const int32_t *to
         }
         plain_rms_norm(in[r], EMBD, w[8].w, 1e-5);
         plain_rms_norm(in[r] + EMBD, EMBD, w[9].w, 1e-5);
+        if (eagle3_file.is_normed) memcpy(x[r], in[r] + EMBD, EMBD * sizeof *x[r]);
     }
     plain_layer_run(&l, in, x, EMBD);
     plain_layer_free(&l);
@@ -339,10 +348,14 @@ TEST(an_eagle3_head_reads_taps_and_predicts_tokens_of_its_own_vocabulary) {
     const struct model_spec taps = {tapped, 3};
     static const struct {
         const char *layer;
-        bool has_embedding, has_map, has_head, is_llama;
-    } files[] = {{"layers.0", true, true, true, true}, {"layers.0", false, false, false, true},
-                 {"midlayer", false, true, true},      {"layers.0", true, true, true},
-                 {"midlayer", true, false, true},      {"layers.0", false, false, false}};
+        bool has_embedding, has_map, has_head, is_llama, is_normed;
+    } files[] = {{"layers.0", true, true, true, true, true},
+                 {"layers.0", true, true, true, true},
+                 {"layers.0", false, false, false, true},
+                 {"midlayer", false, true, true},
+                 {"layers.0", true, true, true},
+                 {"midlayer", true, false, true},
+                 {"layers.0", false, false, false}};
     int32_t tokens[N];
     float *vectors = new_floats(N * EMBD);
     random_tokens(tokens, N, VOCAB, 1);
@@ -354,6 +367,7 @@ TEST(an_eagle3_head_reads_taps_and_predicts_tokens_of_its_own_vocabulary) {
         eagle3_file.layer = files[i].layer;
         eagle3_file.has_embedding = files[i].has_embedding, eagle3_file.has_map = files[i].has_map;
         eagle3_file.has_head = files[i].has_head, eagle3_file.is_llama = files[i].is_llama;
+        eagle3_file.is_normed = files[i].is_normed;
         if (open_base(&base, &taps) && open_head(&pkg, &bytes, eagle3) &&
             (!files[i].is_llama || open_as_llama_cpp(&pkg, &bytes)) && check_taps_part(&base, pkg, tokens, vectors))
             check_eagle3_layer(&base, pkg, tokens, vectors);

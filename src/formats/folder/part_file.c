@@ -3,7 +3,10 @@
 // such heads: gguf_part.c.
 // model_build_part() interprets the tensors.
 #include "base/checked.h"
+#include "base/paths.h"
 #include "formats/file_kind.h"
+#include "formats/folder/folder.h"
+#include "formats/folder/part_config.h"
 #include "formats/folder/safetensors_read.h"
 #include "formats/gguf/gguf_part.h"
 #include "formats/package_build.h"
@@ -109,11 +112,28 @@ static rn_status add_tensors(struct package *p, rn_error *err) {
     return st == RN_OK ? read_token_map(p, &s, err) : st;
 }
 
+// An EAGLE head's config.json lies beside it.
+static rn_status read_config(struct package *p, rn_error *err) {
+    const char *const name = path_last_name(p->path);
+    const size_t n = (size_t)(name - p->path);
+    const struct folder beside = {.p = p, .path = n ? arena_strndup(&p->arena, p->path, n > 1 ? n - 1 : n) : "."};
+    struct package_file file = {.map = {.fd = -1}};
+    struct json_tree tree = {0};
+    bool found;
+    if (!beside.path) return fail(err, RN_E_NOMEM, "%s: out of memory", package_shown_path(p->path));
+    rn_status st = folder_open_json(&beside, "config.json", FOLDER_MAX_CONFIG_BYTES, &file, &tree, &found, err);
+    if (st == RN_OK && found) st = package_in_file(file.path, part_config_read(&tree, &p->part, err), err);
+    json_free(&tree);
+    package_file_close(&file);
+    return st;
+}
+
 rn_status part_file_load(struct package *p, const struct package_options *o, rn_error *err) {
     rn_status st = p->n_files ? RN_OK : package_open_files(p, &p->path, 1, o, err);
     if (st == RN_OK && file_kind_of(p->files[0].map.data, p->files[0].map.size).is_gguf)
         return package_in_file(p->path, gguf_load_part(p, err), err);
     if (st == RN_OK) st = package_in_file(p->path, add_tensors(p, err), err);
+    if (st == RN_OK && o && package_tensor(p, "fc.weight")) st = read_config(p, err);
     p->format = "safetensors, tensors alone";
     return st;
 }

@@ -49,6 +49,7 @@ static const struct {
     {"output_norm.weight", "norm.weight"},
     {"output.weight", "lm_head.weight"},
     {"token_embd.weight", "embed_tokens.weight"},
+    {"enc.output_norm.weight", "input_norm.weight"},
     {"rope_freqs.weight", NULL},
 };
 
@@ -139,12 +140,39 @@ static rn_status read_tokens(const struct gguf *g, struct package *p, rn_error *
     return RN_OK;
 }
 
+// ---- options --------------------------------------------------------------------------------------------------------
+
+static rn_status read_taps(const struct gguf *g, struct part_options *o, rn_error *err) {
+    static const char key[] = GGUF_EAGLE3_LAYERS;
+    const struct gguf_pair *list;
+    const rn_status st = gguf_get_array(g, key, GGUF_I32, &list, &o->has_taps, err);
+    if (st != RN_OK || !o->has_taps) return st;
+    if (list->n != PART_TAPS)
+        return fail(err, RN_E_FORMAT, "key %s: %" PRIu64 " layers, must be %d", key, list->n, PART_TAPS);
+    for (uint64_t i = 0; i < PART_TAPS; i++) {
+        const int64_t layer = gguf_int_item(list, i);
+        if (layer < (i ? o->taps[i - 1] + 1 : 1) || layer > INT32_MAX)
+            return fail(err, RN_E_FORMAT, "key %s: item %" PRIu64 ": %" PRId64 " is no layer after the one before",
+                        key, i, layer);
+        o->taps[i] = (int32_t)layer;
+    }
+    return RN_OK;
+}
+
+static rn_status read_options(const struct gguf *g, struct part_options *o, rn_error *err) {
+    bool found;
+    rn_status st = read_taps(g, o, err);
+    if (st == RN_OK) st = gguf_get_bool(g, GGUF_EAGLE3_RESIDUAL, &o->norm_before_residual, &found, err);
+    return st == RN_OK ? gguf_get_bool(g, GGUF_EAGLE3_FC, &o->norm_before_fc, &found, err) : st;
+}
+
 rn_status gguf_load_part(struct package *p, rn_error *err) {
     struct gguf g = {0};
     rn_status st = gguf_read(&g, p->files[0].map.data, p->files[0].map.size, err);
     if (st == RN_OK) st = read_arch(&g, p, err);
     if (st == RN_OK) st = add_tensors(&g, p, err);
     if (st == RN_OK) st = read_tokens(&g, p, err);
+    if (st == RN_OK) st = read_options(&g, &p->part, err);
     gguf_free(&g);
     p->format = "GGUF, draft heads";
     return st;
