@@ -137,7 +137,7 @@ _runnel() {
         tokenize) options='-m --model --add-special --parse-special --json -h --help --version' ;;
         detokenize) options='-m --model --special -h --help --version' ;;
         watermark) options='--watermark --ids --p-value --json -m --model -h --help --version' ;;
-        grammar) options='-m --model --check --cases --json-schema --json-mode --regex --grammar --structural-tag --choice --json-space -h --help --version' ;;
+        grammar) options='-m --model --check --cases --parse-special --json-schema --json-mode --regex --grammar --structural-tag --choice --json-space -h --help --version' ;;
         template) options='-m --model --file --builtin --segments -h --help --version' ;;
         info) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --lora --json -h --help --version' files=1 models=1 ;;
         bench) options='-p --n-prompt -n --n-gen -b --batch -d --depth -t --threads --kv-type -r --repeats --no-limits --json --vs --fail-on-regression --profile --trace -m --model --cpu --load --no-repack -v --verbose --lora -h --help --version' ;;

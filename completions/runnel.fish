@@ -514,6 +514,7 @@ complete -c runnel -n '__runnel_command_is watermark' -l version -d 'show the pr
 complete -c runnel -n '__runnel_command_is grammar' -s m -l model -F -a '(__runnel_models)' -r -d 'a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model'
 complete -c runnel -n '__runnel_command_is grammar' -l check -F -r -d 'check the text of FILE'
 complete -c runnel -n '__runnel_command_is grammar' -l cases -d 'check many cases, each a line of JSON from stdin'
+complete -c runnel -n '__runnel_command_is grammar' -l parse-special -d 'control tokens spelled in a text become those tokens'
 complete -c runnel -n '__runnel_command_is grammar' -l json-schema -F -r -d 'JSON that this JSON Schema allows'
 complete -c runnel -n '__runnel_command_is grammar' -l json-mode -d 'any JSON object'
 complete -c runnel -n '__runnel_command_is grammar' -l regex -x -d 'a text that the regular expression R matches as a whole'

@@ -599,6 +599,7 @@ _runnel() {
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '--check=[check the text of FILE]:FILE:_files' \
       '--cases[check many cases, each a line of JSON from stdin]' \
+      '--parse-special[control tokens spelled in a text become those tokens]' \
       '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
       '--json-mode[any JSON object]' \
       '--regex=[a text that the regular expression R matches as a whole]:R: ' \

@@ -13,13 +13,15 @@ typedef struct check {
     machine on;
     grammar_options form;
     const char *text_file;
-    bool has_cases;
+    bool has_cases, parse_special;
 } check;
 
 static const option check_rows[] = {
     {0, "check", "FILE", OPTION_TEXT, offsetof(check, text_file), .help = "check the text of FILE; - is stdin"},
     {0, "cases", NULL, OPTION_FLAG, offsetof(check, has_cases),
      .help = "check many cases, each a line of JSON from stdin"},
+    {0, "parse-special", NULL, OPTION_FLAG, offsetof(check, parse_special),
+     .help = "control tokens spelled in a text become those tokens"},
 };
 
 static const char *const notes =
@@ -74,7 +76,7 @@ static int check_text(check *c) {
     if (code == EXIT_CODE_OK && !file_read(c->text_file, TEXT_LIMIT, &text)) code = EXIT_CODE_FAILED;
     while (text.n && (text.data[text.n - 1] == '\n' || text.data[text.n - 1] == '\r'))
         text.n--; // of the file's last line
-    if (code == EXIT_CODE_OK && grammar_check(c->on.model, grammar, &text, &f, &err) != RN_OK)
+    if (code == EXIT_CODE_OK && grammar_check(c->on.model, grammar, &text, c->parse_special, &f, &err) != RN_OK)
         code = machine_failed(&err);
     if (code == EXIT_CODE_OK && (f.n_allowed < text.n || !f.is_whole)) {
         say_refusal(c, &text, &f);
@@ -97,7 +99,7 @@ static int run_check(check *c) {
     }
     const int code = machine_open_model(&c->on);
     if (code != EXIT_CODE_OK) return code;
-    return c->has_cases ? grammar_cases(c->on.model, (rn_json_space)c->form.space) : check_text(c);
+    return c->has_cases ? grammar_cases(c->on.model, (rn_json_space)c->form.space, c->parse_special) : check_text(c);
 }
 
 int cmd_grammar(int n_args, char **args) {

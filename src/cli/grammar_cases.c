@@ -16,6 +16,7 @@
 typedef struct cases {
     const rn_model *model;
     rn_json_space space;
+    bool parse_special; // control tokens spelled in texts are those tokens
     uint64_t *mask;
     size_t n_words;
     output out;
@@ -77,7 +78,7 @@ static rn_status match(const cases *c, rn_grammar *grammar, const json_span *tex
     size_t n_ids = 0;
     rn_matcher *matcher = NULL;
     bool is_over, is_allowed = true;
-    rn_status st = rn_tokenize_more(c->model, text->data, text->n, false, &ids, &n_ids, err);
+    rn_status st = rn_tokenize_more(c->model, text->data, text->n, c->parse_special, &ids, &n_ids, err);
     *result = false;
     if (st == RN_OK) st = rn_matcher_open(grammar, &matcher, err);
     for (size_t i = 0; st == RN_OK && i < n_ids && is_allowed; i++) {
@@ -166,8 +167,8 @@ static void take_line(cases *c, uint64_t n_line, const char *text, size_t n) {
     json_doc_free(doc);
 }
 
-int grammar_cases(const rn_model *model, rn_json_space space) {
-    cases c = {.model = model, .space = space};
+int grammar_cases(const rn_model *model, rn_json_space space, bool parse_special) {
+    cases c = {.model = model, .space = space, .parse_special = parse_special};
     line_source lines = {.fd = STDIN_FILENO, .name = "stdin"};
     rn_model_info info = {sizeof info};
     const char *text;

@@ -15,6 +15,7 @@ struct lookup {
     size_t n_vocab;
     int32_t of_byte[256]; // a token that is this byte alone; NO_TOKEN
     size_t n_tokens;      // of the text that were taken
+    bool parse_special;   // control tokens spelled in the text are those tokens
     struct grammar_finding *f;
     // Characters found so far, terminated.
     char chars[MOST_SHOWN][CHARACTER_BYTES + 1];
@@ -48,9 +49,9 @@ static rn_status read_pieces(struct lookup *l, const rn_model *model, rn_error *
     return st;
 }
 
-// Takes the text again, byte by byte and as far as it may follow, to where its last whole character ends. *n_taken: where.
-static rn_status take_bytes(struct lookup *l, const bytes *text, size_t *n_taken, rn_error *err) {
-    size_t n = 0;
+// Takes the text from a byte on, byte by byte and as far as it may follow, to where its last whole character ends. *n_taken: where.
+static rn_status take_bytes(struct lookup *l, const bytes *text, size_t from, size_t *n_taken, rn_error *err) {
+    size_t n = from;
     rn_status st = RN_OK;
     for (bool is_allowed = true; st == RN_OK && n < text->n; n += is_allowed) {
         const int32_t token = l->of_byte[(unsigned char)text->data[n]];
@@ -59,7 +60,7 @@ static rn_status take_bytes(struct lookup *l, const bytes *text, size_t *n_taken
         if (!is_allowed) break;
     }
     size_t begin = n; // of the last character
-    while (begin > 0 && ((unsigned char)text->data[--begin] & 0xC0) == 0x80) {
+    while (begin > from && ((unsigned char)text->data[--begin] & 0xC0) == 0x80) {
     }
     const size_t n_back =
         n < text->n && begin < n && character_length(text->data + begin, n - begin) == 0 ? n - begin : 0;
@@ -110,8 +111,10 @@ static rn_status explain(struct lookup *l, const rn_model *model, const bytes *t
     size_t n = 0;
     memset(l->of_byte, 0xff, sizeof l->of_byte);
     rn_status st = read_pieces(l, model, err);
-    rn_matcher_rewind(l->matcher, l->n_tokens);
-    if (st == RN_OK) st = take_bytes(l, text, &n, err);
+    // From the beginning: a token may end within a character. Control tokens have no bytes to be taken one by one.
+    const size_t from = l->parse_special ? l->f->n_allowed : 0;
+    if (from == 0) rn_matcher_rewind(l->matcher, l->n_tokens);
+    if (st == RN_OK) st = take_bytes(l, text, from, &n, err);
     if (st == RN_OK && n + CHARACTER_BYTES <= l->f->n_allowed) return RN_OK; // a vocabulary without all bytes
     l->f->n_allowed = n;
     if (st == RN_OK) st = rn_matcher_state(l->matcher, &l->f->is_whole, &is_over, err);
@@ -132,21 +135,21 @@ static rn_status take_tokens(struct lookup *l, const rn_model *model, const byte
     size_t n_ids = 0;
     bool is_allowed = true, is_over;
     char *allowed = NULL;
-    rn_status st = rn_tokenize_more(model, text->data, text->n, false, &ids, &n_ids, err);
+    rn_status st = rn_tokenize_more(model, text->data, text->n, l->parse_special, &ids, &n_ids, err);
     while (st == RN_OK && l->n_tokens < n_ids && is_allowed) {
         st = rn_matcher_take(l->matcher, ids[l->n_tokens], &is_allowed, err);
         l->n_tokens += is_allowed;
     }
-    if (st == RN_OK) st = rn_detokenize(model, ids, l->n_tokens, false, &allowed, &l->f->n_allowed, err);
+    if (st == RN_OK) st = rn_detokenize(model, ids, l->n_tokens, l->parse_special, &allowed, &l->f->n_allowed, err);
     rn_free(allowed);
     rn_free(ids);
     return st == RN_OK ? rn_matcher_state(l->matcher, &l->f->is_whole, &is_over, err) : st;
 }
 
-rn_status grammar_check(const rn_model *model, rn_grammar *grammar, const bytes *text, struct grammar_finding *f,
-                        rn_error *err) {
+rn_status grammar_check(const rn_model *model, rn_grammar *grammar, const bytes *text, bool parse_special,
+                        struct grammar_finding *f, rn_error *err) {
     rn_model_info info = {.struct_size = sizeof info};
-    struct lookup l = {.f = f};
+    struct lookup l = {.f = f, .parse_special = parse_special};
     rn_status st = rn_model_get_info(model, &info, err);
     if (st == RN_OK) st = rn_matcher_open(grammar, &l.matcher, err);
     if (st == RN_OK) st = take_tokens(&l, model, text, err);

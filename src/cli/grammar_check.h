@@ -14,8 +14,9 @@ struct grammar_finding {
 };
 
 // Errors: of the vocabulary, the grammar's limits, RN_E_NOMEM.
-rn_status grammar_check(const rn_model *model, rn_grammar *grammar, const bytes *text, struct grammar_finding *f,
-                        rn_error *err);
+// parse_special: control tokens spelled in the text are those tokens.
+rn_status grammar_check(const rn_model *model, rn_grammar *grammar, const bytes *text, bool parse_special,
+                        struct grammar_finding *f, rn_error *err);
 void grammar_finding_free(struct grammar_finding *f);
 
 #endif

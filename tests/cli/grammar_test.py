@@ -108,6 +108,22 @@ def check_tells_where_a_text_leaves_the_grammar():
         runnel('grammar', '--check', '-', '--regex', 'a(', stdin=b'a').fails(1, '--regex: ')
 
 
+@test
+def control_tokens_in_texts_are_text_unless_asked():
+    grammar = 'root ::= "a" <s> [b-d]'
+    with Folder() as folder:
+        (folder / 'g.gbnf').write_text(grammar)
+        args = ('grammar', '--check', '-', '--grammar', folder / 'g.gbnf')
+        runnel(*args, '--parse-special', stdin=b'a<s>c').ok()
+        runnel(*args, stdin=b'a<s>c').fails(1, '1:2: not allowed')
+        runnel(*args, '--parse-special', stdin=b'a<s>e').fails(1, '1:5: not allowed; here may follow: "b", "c", "d"')
+        runnel(*args, '--parse-special', stdin=b'a</s>').fails(1, '1:2: not allowed')
+        runnel(*args, '--parse-special', stdin=b'a<s>').fails(1, '1:5: not whole; here may follow: "b"')
+    # Behind a control token this vocabulary's words begin with a space.
+    case = [{'id': 1, 'grammar': 'root ::= [b-d] <s>', 'tests': [{'text': 'c<s>'}, {'text': 'c'}, {'text': '<s>'}]}]
+    equal([g['results'] for g in cases(case, '--parse-special') + cases(case)], [[True, False, False], [False] * 3])
+
+
 def places(pattern, text):
     return runnel('grammar', '--check', '-', '--regex', pattern, stdin=text).fails(1).err.removeprefix('runnel: -: ').strip()
 
