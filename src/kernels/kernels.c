@@ -101,5 +101,8 @@ rn_status cpu_set_by_name(const char *name, enum cpu_set *out, rn_error *err) {
 
 const struct kernel_set *kernel_set_get(enum cpu_set s) {
     assert(s < CPU_N_SETS && cpu_set_available(s));
+#if defined(__x86_64__)
+    if (s == CPU_AVX512VNNI && x86_is_amd()) return &kernel_set_avx512vnni_amd;
+#endif
     return sets[s].set;
 }

@@ -29,6 +29,11 @@ const char *avx512vnni_lacks(void) {
     return lacks ? lacks : __builtin_cpu_supports("avx512vnni") ? NULL : "AVX-512 VNNI";
 }
 
+bool x86_is_amd(void) {
+    __builtin_cpu_init();
+    return __builtin_cpu_is("amd");
+}
+
 // Leaf 7 has the feature bits. Leaves 1Dh and 1Eh, which describe the tiles, are not read: virtual machines leave them zero although
 // tiles work, and palette 1 (8 tiles of 16 rows of 64 bytes) is the only one there is.
 const char *amx_lacks(void) {

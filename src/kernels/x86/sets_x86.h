@@ -5,6 +5,8 @@
 #include "kernels/kernels.h"
 
 extern const struct kernel_set kernel_set_avx2, kernel_set_avx512, kernel_set_avx512vnni, kernel_set_amx;
+extern const struct kernel_set kernel_set_avx512vnni_amd; // its kernels, with the crossovers of AMD's cores
+bool x86_is_amd(void);
 const char *avx2_lacks(void);
 const char *avx512_lacks(void);
 const char *avx512vnni_lacks(void);
