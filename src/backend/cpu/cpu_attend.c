@@ -91,7 +91,7 @@ static int32_t group_of(const struct cpu_backend *b, const struct attend_work *w
     return b->p->attention[w->layer].group;
 }
 
-// The block in the page that all rows of the task share. keys NULL: it must be assembled for each row.
+// The block in the page that all rows of the task share. keys NULL: it must be assembled, for each row or for several.
 static struct kv_pair whole_page(const struct cpu_backend *b, const struct attend_work *w, int32_t block) {
     const int32_t first = block * KV_BLOCK;
     const bool appended = w->rows[0].path[0] == NULL;
@@ -101,15 +101,31 @@ static struct kv_pair whole_page(const struct cpu_backend *b, const struct atten
     return (struct kv_pair){page, page + w->key_bytes};
 }
 
-// Assembles the positions up to the row's own, from the sequence's page and from the row's path.
-static struct kv_pair assemble(const struct cpu_backend *b, const struct attend_work *w, const struct batch_row *row,
+// Does the row's path continue the one of the row before it? Then a block that is assembled for it serves both.
+static bool continues(const struct attend_work *w, int32_t r, int32_t group) {
+    const struct batch_row *const row = &w->rows[r], *const before = row - 1;
+    const size_t n = (size_t)(row->pos - w->seq->n_committed);
+    return row->pos == before->pos + 1 &&
+           memcmp(row->path[group], before->path[group], n * sizeof *row->path[group]) == 0;
+}
+
+// Assembles the positions that rows [r, r + n), each of which continues the one before it, attend to: from the sequence's page and from the
+// path of the last one.
+static struct kv_pair assemble(const struct cpu_backend *b, const struct attend_work *w, int32_t r, int32_t n,
                                int32_t block, struct scratch *s) {
     const struct kv_codec_ops *codec = w->codec;
+    const struct batch_row *const last = &w->rows[r + n - 1];
     const int32_t group = group_of(b, w), first = block * KV_BLOCK, committed = w->seq->n_committed;
-    const int32_t seen = attend_first(w->plan->kind, row->pos);
-    for (int32_t pos = seen > first ? seen : first; pos <= row->pos && pos < first + KV_BLOCK; pos++) {
-        const struct kv_slot at = pos < committed ? (struct kv_slot){w->seq->pages[group][block], pos - first}
-                                                  : row->path[group][pos - committed];
+    const int32_t seen = attend_first(w->plan->kind, w->rows[r].pos);
+    int32_t pos = seen > first ? seen : first;
+    if (pos < committed) {
+        const uint8_t *page = cpu_key_block(b, w->layer, w->head, w->seq->pages[group][block]);
+        memcpy(s->key_block, page, w->key_bytes);
+        memcpy(s->value_block, page + w->key_bytes, codec->value_bytes(w->v_dim));
+        pos = committed;
+    }
+    for (; pos <= last->pos && pos < first + KV_BLOCK; pos++) {
+        const struct kv_slot at = last->path[group][pos - committed];
         const uint8_t *src = cpu_key_block(b, w->layer, w->head, at.page);
         codec->copy_key(s->key_block, pos - first, src, at.slot, w->head_dim);
         codec->copy_value(s->value_block, pos - first, src + w->key_bytes, at.slot, w->v_dim);
@@ -167,8 +183,9 @@ static void attend_one(const struct cpu_backend *b, const struct attend_work *w,
         for (n = 1; !sees(w, r, block) && r + n < w->t->n && !sees(w, r + n, block); n++);
         if (!sees(w, r, block)) continue;
         if (!page.keys) {
-            const struct kv_pair own = assemble(b, w, &w->rows[r], block, s);
-            attend_rows(w, s, block, r, 1, own, own, to);
+            while (r + n < w->t->n && sees(w, r + n, block) && continues(w, r + n, group_of(b, w))) n++;
+            const struct kv_pair own = assemble(b, w, r, n, block, s);
+            attend_rows(w, s, block, r, n, own, own, to);
             continue;
         }
         while (r + n < w->t->n && sees(w, r + n, block)) n++;
