@@ -70,6 +70,12 @@ def schema(at):
     return json.loads(run(at, kwargs={'response_format': {'type': 'json_schema', 'json_schema': {'name': 'x', 'schema': SCHEMA}}}).text)
 
 
+def forced(at):
+    tell = Tool(name='tell', description='Tells.', function=lambda at, is_blue: '', parameters=SCHEMA)
+    call, = run(at, tools=[LOOK, tell], kwargs={'tool_choice': {'type': 'function', 'function': {'name': 'tell'}}}).tool_calls
+    return call.arguments
+
+
 def embeddings(at):
     return [embedder(at.url, at.key, at.model).run(text)['embedding'] for text in at.texts]
 

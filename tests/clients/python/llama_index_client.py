@@ -81,6 +81,13 @@ def schema(at):
     return llm(at, should_use_structured_outputs=True).as_structured_llm(Answer).chat(asked(at)).raw.model_dump()
 
 
+def forced(at):
+    tell = FunctionTool.from_defaults(lambda at, is_blue: '', name='tell', description='Tells.', fn_schema=Answer)
+    told = llm(at).chat_with_tools([LOOK, tell], chat_history=asked(at), tool_choice='tell')
+    call, = llm(at).get_tool_calls_from_response(told)
+    return call.tool_kwargs
+
+
 def embeddings(at):
     return embedder(at.url, at.key, at.model).get_text_embedding_batch(at.texts)
 

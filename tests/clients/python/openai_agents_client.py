@@ -75,6 +75,17 @@ async def schema(at):
     return (await agents.Runner.run(agent(at, output_type=Answer), at.say)).final_output.model_dump()
 
 
+async def forced(at):
+    @agents.function_tool
+    def tell(answer: Answer) -> str:
+        """Tells."""
+        return 'told'
+    one = agent(at, tools=[look, tell], tool_use_behavior='stop_on_first_tool')
+    one.model_settings.tool_choice = 'tell'
+    call, = calls((await agents.Runner.run(one, at.say)).new_items)
+    return call[1]['answer']
+
+
 async def cancel(at):
     told = agents.Runner.run_streamed(agent(at), at.say)
     async for e in told.stream_events():
