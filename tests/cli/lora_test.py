@@ -67,6 +67,10 @@ def what_cannot_be_done_is_refused():
         runnel('convert', '-m', MODEL, first, out).fails(2, '--model: has no effect without --lora')
         runnel('convert', '--lora', '-m', MODEL, '--type', 'f16', first, out).fails(2, '--type: has no effect with --lora')
         runnel('convert', '--lora', '-m', MODEL, folder, out).fails(1, 'adapter_model.safetensors')
+        (folder / 'adapter_config.json').write_text('{}')
+        (folder / 'adapter_model.bin').write_text('')
+        runnel('info', '-m', MODEL, '--lora', folder).fails(1, 'Python pickle: save it as safetensors')
+        runnel('info', '-m', MODEL, *['--lora', first] * 65).fails(2, '--lora: more than 64 adapters')
         check(not out.exists())
 
 

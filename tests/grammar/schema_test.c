@@ -784,6 +784,51 @@ TEST(hostile_schemas_are_compiled_or_refused_by_name_with_little_work) {
     }
 }
 
+// As many as may be are compiled, one more is refused.
+TEST(limits_are_named) {
+    static const struct {
+        const char *before, *part, *after; // the part n times with commas between, %d: its number
+        int most;
+        const char *says;
+    } cases[] = {
+        {"{\"allOf\":[", "{\"contains\":{\"const\":%d}}", "]}", 4,
+         "more than 4 conditions on how many items are alike"},
+        {"{\"allOf\":[", "{\"properties\":{\"a%d\":{}}}", "]}", 64, "more than 64 schemas describe one object"},
+        {"{\"allOf\":[", "{\"not\":{\"propertyNames\":{\"const\":\"a%d\"}}}", "]}", 6,
+         "more than 6 conditions that some member has to meet"},
+        {"{\"patternProperties\":{", "\"^%d$\":{}", "}}", 32,
+         "more than 32 patterns describe the members of one object"},
+        {"{\"uniqueItems\":true,\"maxItems\":2,\"items\":{\"enum\":[", "%d", "]}}", 64,
+         "more than 64 values that items may have"},
+        {"{\"allOf\":[", "{\"properties\":{\"ab\":{\"minimum\":%d}},\"patternProperties\":{\"a\":{},\"b\":{}}}",
+         ",{\"properties\":{\"ab\":{}}}]}", 42, "a member or item has more than 127 schemas"},
+        {"{\"oneOf\":[", "{\"type\":\"object\",\"properties\":{\"k\":{\"const\":\"%d\"}},\"required\":[\"k\"]}", "]}",
+         1024, "1025 alternatives: at most 1024"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int more = 0; more < 2; more++) {
+            struct text_buffer text = {0};
+            struct automata m;
+            rn_error err = {0};
+            check_note("%s, %d more", cases[i].says, more);
+            append(&text, "%s", cases[i].before);
+            for (int k = 0; k < cases[i].most + more; k++) {
+                append(&text, "%s", k ? "," : "");
+                append(&text, cases[i].part, k);
+            }
+            append(&text, "%s", cases[i].after);
+            const rn_status st = open_schema(&m, text.s, text.n, JSON_SPACE_DUMPS, &err);
+            if (more) {
+                CHECK_FAILS(st, RN_E_LIMIT, &err);
+                CHECK_HAS(err.text, cases[i].says);
+            } else {
+                CHECK_OK(st, &err);
+            }
+            if (st == RN_OK) automata_free(&m);
+            free(text.s);
+        }
+}
+
 // Alternatives for every way to divide the text would be as many as pairs of a label and its length.
 TEST(names_of_many_labels_beside_lookaheads_take_little_work) {
     static const char schema[] =

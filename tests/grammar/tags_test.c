@@ -193,6 +193,8 @@ TEST(what_is_wrong_is_refused_with_its_place) {
         {FORMAT(TOKEN("2000")), "/format/token: 2000 is outside 0..1999", RN_E_ARG},
         {FORMAT(TOKEN("\"<x>\"")), "/format/token: \"<x>\" is no token of this vocabulary", RN_E_ARG},
         {"{\"structures\":[],\"triggers\":[\"a\"]}", "/structures: must not be empty", RN_E_ARG},
+        {FORMAT("{\"type\":\"any_text\",\"max_chars\":100001}"), "/format/max_chars: 100001 is more than 100000",
+         RN_E_LIMIT},
         {FORMAT("{\"type\":\"dispatch\",\"rules\":[[\"a\"]]}"),
          "/format/rules/0: must be an array of a string and a format", RN_E_ARG},
     };
