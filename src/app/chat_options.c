@@ -47,7 +47,25 @@ int chat_template_open(const char *name, rn_template **tmpl) {
     return st == RN_E_ARG ? EXIT_CODE_USAGE : EXIT_CODE_FAILED;
 }
 
+static bool is_format(const char *name) {
+    for (size_t i = 0; i < rn_n_output_formats(); i++)
+        if (strcmp(rn_output_format_name(i, NULL), name) == 0) return true;
+    return false;
+}
+
+static int refuse_format(const char *name) {
+    bytes names = {0};
+    for (size_t i = 0; i < rn_n_output_formats(); i++) {
+        if (i > 0) bytes_add_text(&names, ", ");
+        bytes_add_text(&names, rn_output_format_name(i, NULL));
+    }
+    say("--output-format: %s is unknown; known ones are %s", name, names.data ? names.data : "");
+    bytes_free(&names);
+    return EXIT_CODE_USAGE;
+}
+
 int chat_options_open(chat_options *c) {
+    if (c->output_format && !is_format(c->output_format)) return refuse_format(c->output_format);
     return c->template_name ? chat_template_open(c->template_name, &c->tmpl) : EXIT_CODE_OK;
 }
 

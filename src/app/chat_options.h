@@ -22,7 +22,7 @@ extern const option chat_turn_rows[3], chat_template_rows[2];
 
 // name: a built-in template or a file. Returns an exit code; an error has been printed.
 int chat_template_open(const char *name, rn_template **tmpl);
-// Opens the template that the options name, if they name one.
+// Checks the output format, and opens the template, that the options name. Returns an exit code; an error has been printed.
 int chat_options_open(chat_options *c);
 void chat_options_free(chat_options *c);
 // Adds one turn as JSON messages: the system message if there is one, and the user's text.

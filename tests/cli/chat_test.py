@@ -135,7 +135,7 @@ def options_of_conversations_want_one():
     runnel('run', '--chat', '--chat-template', 'alpaca', '--ids', '1,2').fails(2, '--ids: has no effect with --chat')
     runnel('run', '--chat', '--chat-template', 'alpacca', STORY).fails(2, 'no built-in one is called alpacca')
     runnel('run', '--chat', '--chat-template', './none.jinja', STORY).fails(1, 'none.jinja')
-    runnel('run', '--chat', '--chat-template', 'alpaca', '--output-format', 'x', STORY).fails(2, 'output_format: x is unknown')
+    runnel('run', '--chat', '--chat-template', 'alpaca', '--output-format', 'x', STORY).fails(2, '--output-format: x is unknown; known ones are none, think, hermes')
     runnel('run', '--chat', STORY).fails(1, 'give one with --chat-template FILE or NAME')
 
 

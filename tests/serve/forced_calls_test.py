@@ -73,7 +73,7 @@ def required_calls_some_tool_and_a_name_that_one():
 def a_tool_that_is_named_is_called_once_in_every_format():
     with Folder() as folder:
         model = chat_model(folder)
-        listed = runnel('run', '-m', model, '--chat', 'Once', '--output-format', 'x').err.split('known ones are ')[1].split('\n')[0].split(', ')
+        listed = runnel('serve', '-m', model, '--output-format', 'x').fails(2, '--output-format: x is unknown').err.split('known ones are ')[1].split('\n')[0].split(', ')
         check(len(listed) > 30, listed)
         for form in listed:
             with serving(model, '--output-format', form) as s:
