@@ -1,6 +1,7 @@
 // tests/decoding/draft_test.c - prompt lookup against a search through the whole text, and how many guesses are made at which costs.
 #include "base/philox.h"
 #include "decoding/draft/drafter.h"
+#include "decoding/draft/drafts.h"
 #include "decoding/draft/ngram_index.h"
 #include "tests/check.h"
 #include <math.h>
@@ -265,4 +266,35 @@ TEST(one_slow_step_does_not_end_the_trial_of_guesses) {
     CHECK(length(&o, &t, 1) > 0);
     for (int i = 0; i < 3; i++) step_time_learn(&t, (size_t)(1 + first), 0, 200 * MS);
     CHECK_INT(length(&o, &t, 1), 0); // it is so
+}
+
+// Larger steps that nobody has measured are taken for cheap. Where a request allows no such steps, they say nothing about those that it does allow.
+TEST(guesses_are_no_more_than_pay_within_what_a_request_allows) {
+    enum { N = 200, ALLOWED = 16 };
+    int32_t tokens[N];
+    struct lm_row row[1 + DRAFT_MOST];
+    struct step_time time = {0};
+    const struct strategy_slot slot = {.time = &time};
+    const struct strategy_env env = {.slots = &slot, .n_slots = 1};
+    const struct drafter_choice ngram = {.kind = drafter_find("ngram", 5)};
+    const struct strategy_spec spec = {
+        .text = tokens, .n_text_most = N, .n_vocab = 10, .drafters = &ngram, .n_drafters = 1, .draft_most = ALLOWED};
+    struct drafts *d;
+    rn_error err = {0};
+    for (int32_t i = 0; i < N; i++) tokens[i] = i % 3;
+    for (int i = 0; i < 5; i++) {
+        step_time_learn(&time, 1, 0, 10 * MS);
+        step_time_learn(&time, 5, 0, 12 * MS);
+        step_time_learn(&time, 1 + ALLOWED, 0, 60 * MS);
+    }
+    if (!CHECK_OK(drafts_create(&spec, &d, &err), &err)) return;
+    CHECK_OK(drafts_begin(d, &env, &err), &err);
+    for (int32_t n = 20; n < N; n += 10) {
+        struct row_list rows = {.rows = row, .cap = 64, .n_logits = 64, .n_scratch = 64, .n_tokens = 64, .n = 1};
+        CHECK_OK(drafts_choose(d, n, &err), &err);
+        drafts_add_rows(d, &rows);
+        check_note("%d tokens", n);
+        CHECK_INT(rows.n, 5);
+    }
+    drafts_destroy(d);
 }

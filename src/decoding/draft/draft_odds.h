@@ -44,6 +44,7 @@ struct draft_step {
     double ns[DRAFT_MOST + 1];
     // The same if rows beside the certain ones are cheap.
     double cheap_ns[DRAFT_MOST + 1];
+    // Those that may be taken: drafts.c lowers it to what the request allows.
     int32_t most; // guesses whose time is known well enough; at least 1, and more from trial to trial
 };
 // n_rows: of all streams, this one's row among them. A step never takes longer than a larger one took; where hardly any larger ones were

@@ -134,6 +134,7 @@ static void learn(struct drafts *d, int32_t k) {
 
 static void look_at_step(struct drafts *d) {
     draft_step_init(&d->step, d->env->slots[0].time, (int32_t)d->n_rows_beside + 1, (int32_t)d->n_streams_beside + 1);
+    if (d->step.most > d->most) d->step.most = d->most;
 }
 
 // Has the drafter guess; how many of its guesses pay.
@@ -144,14 +145,12 @@ static int32_t guess(struct drafts *d, int32_t k) {
     int32_t n_valid = 0; // a drafter's model may have more tokens
     while (n_valid < g->draft.n && g->draft.tokens[n_valid] >= 0 && g->draft.tokens[n_valid] < d->n_vocab) n_valid++;
     g->draft.n = n_valid;
-    const int32_t length = draft_length(&d->of[k]->odds, &g->draft, &d->step, d->step.ns);
-    return length < d->most ? length : d->most;
+    return draft_length(&d->of[k]->odds, &g->draft, &d->step, d->step.ns);
 }
 
 // Guesses that would pay if rows were cheap, where it costs little to see whether they are.
 static int32_t guesses_to_probe(const struct drafts *d, int32_t k, double probe_ns) {
     int32_t length = draft_length(&d->of[k]->odds, &d->guesses[k].draft, &d->step, d->step.cheap_ns);
-    if (length > d->most) length = d->most;
     while (length > 0 && d->step.ns[length] - d->step.ns[0] > probe_ns) length--;
     return length;
 }
