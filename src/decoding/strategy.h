@@ -176,11 +176,15 @@ struct row_list {
     // same size.
     size_t cap;      // rows; at least needs.n_results
     size_t n_logits; // rows with LM_WANT_LOGITS; at least needs.n_results
-    // Of other streams in this step, as far as it is known: their rows, and how many streams that
-    // is. They tell what more rows cost, and no result may depend on them.
+    // Of other streams in this step, as far as it is known: their rows, how many streams that is,
+    // and the tokens that they expect. They tell what more rows cost and bring, and no result may
+    // depend on them.
     size_t n_rows_beside, n_streams_beside;
+    double n_tokens_beside;
     int32_t n_scratch; // scratch nodes that a sequence may have
     int32_t n_tokens;  // tokens that absorb may emit, of all choices together
+    // Set to 1 by the engine: tokens that the strategy expects of these rows.
+    double n_expected;
 };
 
 enum { RESULTS_OF_PROPOSAL = -1 };

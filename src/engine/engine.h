@@ -139,6 +139,7 @@ struct model_slot {
     struct lm_row *rows;                     // [n_batch] of the step being built
     struct stream_rows *parts;               // [n_batch] the owners of the rows
     size_t n_rows, n_parts, n_logits, n_decode_rows;
+    double n_expected;           // tokens that the rows are expected to give
     rn_stream **order;           // [n_streams] for putting the step's streams in order
     struct step_time step_time;  // learned under the engine's lock
     bool profiled;               // a profile is running; step thread

@@ -120,6 +120,8 @@ static rn_status add_decode_rows(struct model_slot *l, rn_stream *s, size_t n_af
                             .n_logits = fair(left_logits, n_after, least),
                             .n_rows_beside = l->n_rows + n_after,
                             .n_streams_beside = l->n_parts + n_after,
+                            .n_tokens_beside = l->n_expected + (double)n_after,
+                            .n_expected = 1,
                             .n_scratch = l->n_scratch,
                             .n_tokens = outbox_room(&s->out, stream_tokens_left(s))};
     rn_status st = s->play.strategy->ops->propose(s->play.strategy, &list, err);
@@ -128,6 +130,7 @@ static rn_status add_decode_rows(struct model_slot *l, rn_stream *s, size_t n_af
     l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, list.n, NULL, true, RESULTS_OF_PROPOSAL};
     for (size_t i = 0; i < list.n; i++) l->n_logits += (list.rows[i].want & LM_WANT_LOGITS) != 0;
     l->n_rows += list.n;
+    l->n_expected += list.n_expected;
     return RN_OK;
 }
 
@@ -258,6 +261,7 @@ static void add_prompts(rn_engine *e, struct model_slot *l, struct round *r) {
 
 rn_status step_build(rn_engine *e, struct model_slot *l, struct round *r, rn_stream **culprit, rn_error *err) {
     l->n_rows = l->n_parts = l->n_logits = 0;
+    l->n_expected = 0;
     const rn_status st = add_decoding(e, l, decodes_here, r, culprit, err);
     l->n_decode_rows = l->n_rows;
     if (st == RN_OK) add_prompts(e, l, r);
@@ -267,6 +271,7 @@ rn_status step_build(rn_engine *e, struct model_slot *l, struct round *r, rn_str
 rn_status step_build_helpers(rn_engine *e, struct model_slot *l, struct round *r, rn_stream **culprit,
                              rn_error *err) {
     l->n_rows = l->n_parts = l->n_logits = 0;
+    l->n_expected = 0;
     const rn_status st = add_decoding(e, l, wants_help, r, culprit, err);
     l->n_decode_rows = l->n_rows;
     return st;

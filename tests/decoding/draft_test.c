@@ -91,7 +91,7 @@ static void learn_costs(struct step_time *t, double first_ms, double more_ms) {
 static int32_t length_of(const struct draft_odds *o, const struct draft *d, const struct step_time *t,
                          int32_t n_rows) {
     struct draft_step step;
-    draft_step_init(&step, t, n_rows, n_rows);
+    draft_step_init(&step, t, n_rows, n_rows, n_rows);
     return draft_length(o, d, &step, step.ns);
 }
 
@@ -226,7 +226,7 @@ TEST(expected_times_never_fall_and_follow_what_was_measured) {
             step_time_learn(&t, (size_t)n, roll(&d, 4) ? 0 : 16,
                             (int64_t)(5 + n + roll(&d, 1 + (int32_t)seed % 9)) * MS);
         }
-        draft_step_init(&step, &t, n_rows, 1);
+        draft_step_init(&step, &t, n_rows, 1, 1);
         check_note("seed %d", (int)seed);
         CHECK(step.most >= 1);
         CHECK((step.ns[0] > 0) == (step_time_ns(&t, (size_t)n_rows) > 0));

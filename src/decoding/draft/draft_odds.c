@@ -56,13 +56,15 @@ static int32_t look_back(const struct step_time *time, int32_t n_rows, double *l
     return last;
 }
 
-void draft_step_init(struct draft_step *step, const struct step_time *time, int32_t n_rows, int32_t n_streams) {
+void draft_step_init(struct draft_step *step, const struct step_time *time, int32_t n_rows, int32_t n_streams,
+                     double n_tokens) {
     double least[DRAFT_MOST + 1];
     uint32_t n_larger;
     const int32_t last = look_back(time, n_rows, least, &n_larger), n_known = n_rows + (last < 0 ? 0 : last);
     const double base = least[0] > 0 ? least[0] : step_time_ns(time, (size_t)n_rows),
                  row = step_time_prefill_row_ns(time), cheap = base * most_share;
     step->n_streams = n_streams;
+    step->n_tokens = n_tokens;
     step->most = 2 * n_known + 2 - n_rows;
     int32_t from = 0; // of the stretch that i lies in
     for (int32_t i = 0; i <= DRAFT_MOST; i++) {
@@ -86,13 +88,13 @@ int32_t draft_length(const struct draft_odds *o, const struct draft *draft, cons
                      const double *ns) {
     if (ns[0] == 0) return 0; // no step was measured
     const int32_t n = draft->n < step->most ? draft->n : step->most;
-    double reach[DRAFT_MOST], best = step->n_streams / ns[0] * DRAFT_LEAST_GAIN, more = 0;
+    double reach[DRAFT_MOST], best = step->n_tokens / ns[0] * DRAFT_LEAST_GAIN, more = 0;
     int32_t length = 0;
     for (int32_t i = 0; i < n; i++) {
         const int32_t parent = draft->parents[i];
         reach[i] = (parent == DRAFT_ROOT ? 1 : reach[parent]) * draft_odds_of(o, draft->classes[i]);
         more += reach[i];
-        const double rate = (step->n_streams + more) / ns[i + 1];
+        const double rate = (step->n_tokens + more) / ns[i + 1];
         if (rate > best) best = rate, length = i + 1;
     }
     return length;

@@ -40,6 +40,7 @@ static inline int32_t draft_class_of_depth(int32_t n) { return n < DRAFT_CLASSES
 // A step of a slot, which has rows of other streams as well.
 struct draft_step {
     int32_t n_streams; // that it gives a token to, this one among them
+    double n_tokens;   // that it is expected to give without this stream's guesses; at least 1
     // What it is expected to take with so many guesses; 0: no step was measured. Never falling.
     double ns[DRAFT_MOST + 1];
     // The same if rows beside the certain ones are cheap.
@@ -49,7 +50,8 @@ struct draft_step {
 };
 // n_rows: of all streams, this one's row among them. A step never takes longer than a larger one took; where hardly any larger ones were
 // measured, they are taken for cheap, so that they are tried.
-void draft_step_init(struct draft_step *step, const struct step_time *time, int32_t n_rows, int32_t n_streams);
+void draft_step_init(struct draft_step *step, const struct step_time *time, int32_t n_rows, int32_t n_streams,
+                     double n_tokens);
 // Tokens in the time of a step must be so many more than without a draft, since shares and times are estimates.
 #define DRAFT_LEAST_GAIN 1.03
 // How many of the draft's first nodes are worth their rows, 0..n, where steps take ns[guesses].

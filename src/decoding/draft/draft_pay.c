@@ -5,12 +5,12 @@ static const float weight = 0.125F; // of the last draft in the mean
 
 bool draft_pays(const struct draft_pay *p, double cost_ns, const struct draft_ask *ask) {
     const struct draft_step *const s = ask->step;
-    const double least = DRAFT_LEAST_GAIN * s->n_streams / s->ns[0];
+    const double least = DRAFT_LEAST_GAIN * s->n_tokens / s->ns[0];
     if (ask->least > 0) return true;
     if (s->ns[0] == 0) return false;
     if (!p->is_known || cost_ns <= ask->probe_ns) return true;
     for (int32_t i = 0; i < ask->most && i < s->most; i++)
-        if ((s->n_streams + (double)p->more[i]) / (s->ns[i + 1] + cost_ns) > least) return true;
+        if ((s->n_tokens + (double)p->more[i]) / (s->ns[i + 1] + cost_ns) > least) return true;
     return false;
 }
 

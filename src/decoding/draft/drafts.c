@@ -27,7 +27,8 @@ struct drafts {
     int32_t n_rounds; // steps of drafters' models since the last one of the main model
     struct draft proposed;
     size_t n_rows_beside, n_streams_beside; // of other streams, in the last step of the main model
-    struct draft_step step;                 // what the next one may take
+    double n_tokens_beside;
+    struct draft_step step; // what the next one may take
 };
 
 rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, rn_error *err) {
@@ -133,7 +134,8 @@ static void learn(struct drafts *d, int32_t k) {
 }
 
 static void look_at_step(struct drafts *d) {
-    draft_step_init(&d->step, d->env->slots[0].time, (int32_t)d->n_rows_beside + 1, (int32_t)d->n_streams_beside + 1);
+    draft_step_init(&d->step, d->env->slots[0].time, (int32_t)d->n_rows_beside + 1, (int32_t)d->n_streams_beside + 1,
+                    d->n_tokens_beside + 1);
     if (d->step.most > d->most) d->step.most = d->most;
 }
 
@@ -227,15 +229,29 @@ static int32_t least_of(size_t a, size_t b, size_t c) {
     return (int32_t)(ab < c ? ab : c);
 }
 
+// Guesses of the draft that are expected to be right.
+static double expected(const struct drafts *d) {
+    const struct draft *const p = &d->proposed;
+    double reach[DRAFT_MOST], sum = 0;
+    for (int32_t i = 0; i < p->n; i++) {
+        reach[i] = (p->parents[i] == DRAFT_ROOT ? 1 : reach[p->parents[i]]) *
+                   draft_odds_of(&d->of[d->chosen]->odds, p->classes[i]);
+        sum += reach[i];
+    }
+    return sum;
+}
+
 void drafts_add_rows(struct drafts *d, struct row_list *rows) {
     const int32_t room = least_of(rows->cap - rows->n, rows->n_logits - 1, (size_t)rows->n_scratch);
     d->n_rows_beside = rows->n_rows_beside + rows->n - 1, d->n_streams_beside = rows->n_streams_beside;
+    d->n_tokens_beside = rows->n_tokens_beside;
     if (d->asks_model) {
         look_at_step(d);
         take(d, d->chosen, guess(d, d->chosen));
         d->asks_model = false;
     }
     draft_cut(&d->proposed, room < d->most ? room : d->most, rows->n_tokens - 1);
+    rows->n_expected += expected(d);
     for (int32_t i = 0; i < d->proposed.n; i++)
         rows->rows[rows->n++] =
             (struct lm_row){.seq = STRATEGY_MAIN,

@@ -38,7 +38,7 @@ void guess_pool_draft(const struct guess_pool *p, struct draft *out) {
 
 // Tokens per time of the best draft of the n nodes with these reaches, descending; *n_best: its nodes.
 static double best_rate(const float *reach, int32_t n, const struct pool_costs *c, double head_ns, int32_t *n_best) {
-    double tokens = c->step->n_streams, best = tokens / (head_ns + c->step->ns[0]);
+    double tokens = c->step->n_tokens, best = tokens / (head_ns + c->step->ns[0]);
     *n_best = 0;
     for (int32_t i = 0; i < n && i < c->most && i < c->step->most; i++) {
         tokens += (double)reach[i];

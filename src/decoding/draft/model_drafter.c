@@ -111,8 +111,8 @@ static double catching_up_ns(const struct model_drafter *d, int32_t missing) {
 }
 
 static bool pays_by_depth(const struct model_drafter *d) {
-    const double plain = d->step.n_streams / d->step.ns[0], level = level_ns(d);
-    double reach = 1, tokens = d->step.n_streams, ns = catching_up_ns(d, n_missing(d));
+    const double plain = d->step.n_tokens / d->step.ns[0], level = level_ns(d);
+    double reach = 1, tokens = d->step.n_tokens, ns = catching_up_ns(d, n_missing(d));
     for (int32_t i = 0; i < d->most_levels; i++) {
         reach *= draft_odds_of(&d->base.depths, draft_class_of_depth(i));
         tokens += reach, ns += level;
@@ -134,7 +134,7 @@ static bool probes(struct model_drafter *d, double probe_ns) {
 // Whether one more token of the chain is worth its two rows: it is if it gives more in the time that it takes than the step has so far
 // (docs/speculation.md).
 static bool goes_on(const struct model_drafter *d) {
-    double reach = 1, tokens = d->step.n_streams;
+    double reach = 1, tokens = d->step.n_tokens;
     if (d->n_levels >= d->most_levels || d->n_nodes >= d->n_scratch) return false;
     if (d->n_levels < d->least) return true;
     for (int32_t i = 0; i < d->n_levels; i++) {
@@ -166,7 +166,8 @@ static rn_status plan(drafter *base, int32_t n, const struct draft_ask *ask, boo
     const rn_status st = settle(d, n, err);
     d->least = ask->least;
     d->step = *ask->step;
-    draft_step_init(&d->level_step, d->env->slots[base->slot].time, d->step.n_streams, d->step.n_streams);
+    draft_step_init(&d->level_step, d->env->slots[base->slot].time, d->step.n_streams, d->step.n_streams,
+                    d->step.n_streams);
     const int32_t tried = d->step.most, most = ask->most < MOST_LEVELS ? ask->most : MOST_LEVELS;
     d->most_levels = most <= tried ? most : ask->least > tried ? ask->least : tried;
     if (d->most_levels > most) d->most_levels = most;
