@@ -27,7 +27,8 @@ int32_t draft_class_of_match(int32_t n) {
 }
 
 void draft_odds_init_matches(struct draft_odds *o) {
-    static const float shares[DRAFT_MATCH_CLASSES] = {0.3F, 0.45F, 0.55F, 0.65F, 0.7F, 0.8F, 0.85F, 0.9F};
+    // Short matches are taken for chance until guesses behind them were right, which is learned without a row.
+    static const float shares[DRAFT_MATCH_CLASSES] = {0.1F, 0.15F, 0.25F, 0.45F, 0.65F, 0.8F, 0.85F, 0.9F};
     draft_odds_init(o, shares, DRAFT_MATCH_CLASSES);
 }
 
@@ -65,7 +66,9 @@ void draft_step_init(struct draft_step *step, const struct step_time *time, int3
                  row = step_time_prefill_row_ns(time), cheap = base * most_share;
     step->n_streams = n_streams;
     step->n_tokens = n_tokens;
-    step->most = 2 * n_known + 2 - n_rows;
+    // Rows of a step double from trial to trial; all of its streams may try at once.
+    const int32_t share = (2 * n_known + 2 - n_rows) / n_streams;
+    step->most = share > 1 ? share : 1;
     int32_t from = 0; // of the stretch that i lies in
     for (int32_t i = 0; i <= DRAFT_MOST; i++) {
         step->cheap_ns[i] = base + i * cheap;

@@ -147,6 +147,8 @@ static int32_t guess(struct drafts *d, int32_t k) {
     int32_t n_valid = 0; // a drafter's model may have more tokens
     while (n_valid < g->draft.n && g->draft.tokens[n_valid] >= 0 && g->draft.tokens[n_valid] < d->n_vocab) n_valid++;
     g->draft.n = n_valid;
+    if (g->draft.n == 0) return 0;
+    look_at_step(d);
     return draft_length(&d->of[k]->odds, &g->draft, &d->step, d->step.ns);
 }
 
@@ -174,12 +176,12 @@ rn_status drafts_choose(struct drafts *d, int32_t n, rn_error *err) {
     d->n_rounds = 0;
     d->proposed.n = 0;
     for (int32_t i = 0; i < d->n_of; i++) learn(d, i);
-    look_at_step(d);
     for (int32_t i = 0; i < d->n_of && st == RN_OK; i++) {
         drafter *const of = d->of[i];
         struct guess *const g = &d->guesses[i];
         const struct draft_ask ask = {d->least, d->most, &d->step, g->idle_ns * probe_share};
         bool pays = false;
+        if (of->ops->plan || d->step.n_streams == 0) look_at_step(d);
         g->idle_ns += d->step.ns[0] / d->step.n_streams;
         if (of->ops->plan && (st = of->ops->plan(of, n, &ask, &pays, err)) == RN_OK && pays) {
             d->chosen = i, d->asks_model = true;
@@ -246,7 +248,6 @@ void drafts_add_rows(struct drafts *d, struct row_list *rows) {
     d->n_rows_beside = rows->n_rows_beside + rows->n - 1, d->n_streams_beside = rows->n_streams_beside;
     d->n_tokens_beside = rows->n_tokens_beside;
     if (d->asks_model) {
-        look_at_step(d);
         take(d, d->chosen, guess(d, d->chosen));
         d->asks_model = false;
     }
