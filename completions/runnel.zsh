@@ -121,6 +121,7 @@ _runnel() {
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
       '--draft-min-p=[with --draft]:P: ' \
+      '--spec-verify=[how guesses are verified]:match|reject|typical:(match reject typical)' \
       '--prediction=[a text that the answer is expected to repeat in large part, such as the file that it edits]:FILE:_files' \
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
@@ -228,6 +229,7 @@ _runnel() {
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
       '--draft-min-p=[with --draft]:P: ' \
+      '--spec-verify=[how guesses are verified]:match|reject|typical:(match reject typical)' \
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
       '--token-healing[let the answer begin inside the prompt'\''s last word]' \
@@ -333,6 +335,7 @@ _runnel() {
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
       '--draft-min-p=[with --draft]:P: ' \
+      '--spec-verify=[how guesses are verified]:match|reject|typical:(match reject typical)' \
       '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
       '--json-mode[any JSON object]' \
       '--regex=[a text that the regular expression R matches as a whole]:R: ' \
@@ -493,6 +496,7 @@ _runnel() {
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
       '--draft-min-p=[with --draft]:P: ' \
+      '--spec-verify=[how guesses are verified]:match|reject|typical:(match reject typical)' \
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
       '--token-healing[let the answer begin inside the prompt'\''s last word]' \

@@ -110,6 +110,9 @@ typedef struct rn_sampling {
 RN_API void rn_sampling_init_sized(rn_sampling *s, size_t struct_size);
 static inline void rn_sampling_init(rn_sampling *s) { rn_sampling_init_sized(s, sizeof *s); }
 
+// How guesses are verified (rn_request.spec_verify).
+typedef enum rn_verify { RN_VERIFY_MATCH, RN_VERIFY_REJECT, RN_VERIFY_TYPICAL } rn_verify;
+
 // What happens when the reader is slower than the model and the buffer is full.
 typedef enum rn_overflow {
     // The stream leaves the batch until there is room; nothing is lost.
@@ -303,6 +306,14 @@ typedef struct rn_request {
     bool no_forced_tokens;
     // "draft" ends its guesses where its best one is less probable, 0..1. Default 0.
     float draft_min_p;
+    // How guesses are verified. RN_VERIFY_MATCH (default): tokens and bits are those without
+    // guesses. RN_VERIFY_REJECT: the law of the tokens is exactly that without guesses, but they
+    // are others for the same seed; a model that drafts draws its guesses, and more of them are
+    // accepted. RN_VERIFY_TYPICAL: lossy: a guess is accepted if it is probable enough, which
+    // changes the law, and may lower quality. The latter two not with mirostat, adaptive-p or a
+    // watermark, and then the tokens may depend on other requests and on the clock, which decide
+    // what is guessed.
+    rn_verify spec_verify;
     // A text that the answer is expected to repeat in large part, such as the file that it edits:
     // "ngram" and "suffix" (speculate) look in it, too. As `parts`; at most as long as the context.
     // RN_E_ARG without such a drafter.

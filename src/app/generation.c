@@ -215,6 +215,7 @@ bool generation_apply(const generation *g, rn_request *req, rn_sampling *samplin
     req->draft_max = g->draft_max < 0 ? 0 : g->draft_max;
     req->draft_min = g->draft_min < 0 ? 0 : g->draft_min;
     req->draft_min_p = (float)g->draft_min_p;
+    req->spec_verify = (rn_verify)g->spec_verify;
     req->special = g->special;
     req->echo = g->echo;
     req->logprobs = g->logprobs < 0 && g->sampled_logprobs >= 0 ? 0 : g->logprobs;

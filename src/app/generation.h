@@ -52,6 +52,7 @@ typedef struct generation {
     draft_heads heads;                   // of the drafters among them that stand on heads
     int32_t draft_max, draft_min;        // -1: not given
     double draft_min_p;                  // 0: not given
+    int32_t spec_verify;                 // of rn_verify
     rn_part prediction[GENERATION_PREDICTION];
     size_t n_prediction;                // texts of the prediction; with some, drafters are those named or suffix
     rn_part negative[2];                // the negative prompt, without and with parse_special; n_text 0: none
@@ -112,10 +113,10 @@ typedef struct generation_rows {
     char preset_help[256];
 } generation_rows;
 void generation_rows_init(generation_rows *rows);
-extern const option generation_stop_rows[4], generation_draft_rows[5], generation_text_rows[7];
+extern const option generation_stop_rows[4], generation_draft_rows[6], generation_text_rows[7];
 #define GENERATION_SAMPLING_GROUP(rows, g) {"Sampling", (rows)->sampling, (rows)->n_sampling, (g)}
 #define GENERATION_STOP_GROUP(g)           {"Stopping", generation_stop_rows, 4, (g)}
-#define GENERATION_DRAFT_GROUP(g)          {NULL, generation_draft_rows, 5, (g)} // behind MACHINE_DRAFT_GROUP
+#define GENERATION_DRAFT_GROUP(g)          {NULL, generation_draft_rows, 6, (g)} // behind MACHINE_DRAFT_GROUP
 #define GENERATION_TEXT_GROUP(g)           {"Text", generation_text_rows, 7, (g)}
 // Prints an error for options that have no effect together; false if there are such.
 bool generation_check(const generation *g, const options *parsed);

@@ -184,6 +184,20 @@ static bool each_drafter(void *target, size_t i, const char *key, const json_ite
     return generation_add_drafters(g, text.data, why);
 }
 
+static bool each_verify(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    static const char *const words[] = {"match", "reject", "typical"};
+    json_span text;
+    (void)i, (void)key;
+    if (!json_item_text(value, &text, why)) return false;
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (strcmp(text.data, words[k]) == 0) {
+            ((generation *)target)->spec_verify = (int32_t)k;
+            return true;
+        }
+    snprintf(why, NUMBER_WHY, "'%.60s' is not one of match, reject, typical", text.data);
+    return false;
+}
+
 static bool add_prediction(generation *g, const json_item *value, char *why) {
     json_span text;
     if (!json_item_text(value, &text, why)) return false;
@@ -342,6 +356,7 @@ static const member fixed_rows[] = {
     {"prediction", MEMBER_EACH, .each = each_prediction, .schema = PREDICTION_SCHEMA},
     {"draft_max", MEMBER_INT, .offset = offsetof(generation, draft_max), .min = 1, .max = 63},
     {"draft_min", MEMBER_INT, .offset = offsetof(generation, draft_min), .min = 0, .max = 63},
+    {"spec_verify", MEMBER_EACH, .each = each_verify, .schema = SCHEMA_WORDS("'match','reject','typical'")},
     {"draft_min_p", MEMBER_REAL, .offset = offsetof(generation, draft_min_p), .min = 0, .max = 1},
     {"watermark", MEMBER_EACH, .each = each_watermark, .schema = SCHEMA_WATERMARK},
     {"forced_tokens", MEMBER_EACH, .each = each_forced, .schema = SCHEMA_BOOL},

@@ -202,7 +202,7 @@ const option generation_stop_rows[4] = {
     {0, "ignore-eos", NULL, OPTION_FLAG, offsetof(generation, ignore_eos),
      .help = "do not stop at the model's end tokens"},
 };
-const option generation_draft_rows[5] = {
+const option generation_draft_rows[6] = {
     {0, "speculate", DRAFTER_WORDS, OPTION_EACH, .each = take_drafters,
      .help =
          "guess what follows, from what followed the same words before (ngram), also in earlier answers (suffix), "
@@ -217,6 +217,10 @@ const option generation_draft_rows[5] = {
      .help = "guesses of a step, at least, whether they pay or not (default 0)"},
     {0, "draft-min-p", "P", OPTION_REAL, offsetof(generation, draft_min_p), 0, 1,
      .help = "with --draft: guesses end where the best one is less probable (default 0)"},
+    {0, "spec-verify", "match|reject|typical", OPTION_CHOICE, offsetof(generation, spec_verify),
+     .help =
+         "how guesses are verified: the same text as without (match), other text by exactly the same law (reject), or "
+         "whatever is probable enough (typical: lossy, changes the law) (default match)"},
 };
 const option generation_text_rows[7] = {
     {0, "special", NULL, OPTION_FLAG, offsetof(generation, special), .help = "show control tokens in the text"},
@@ -328,6 +332,7 @@ bool generation_check(const generation *g, const options *parsed) {
     if (!generation_speculates(g) && (options_refuse(parsed, "draft-max", "without speculation") ||
                                       options_refuse(parsed, "draft-min", "without speculation")))
         return false;
+    if (!generation_speculates(g) && options_refuse(parsed, "spec-verify", "without speculation")) return false;
     if (!generation_drafts_with(g, "draft") && options_refuse(parsed, "draft-min-p", "without --draft")) return false;
     if (g->n_banned == 0 && options_refuse(parsed, "banned-match-case", "without --banned-string")) return false;
     return check_penalties(parsed, &sampling) && check_parents(parsed, &sampling);

@@ -9,6 +9,7 @@
 // Tokens that have to follow (token_gate.forced) are emitted without a draw, behind the token that was drawn, and evaluated with it in one
 // step. What a step or the reader has no room for waits, so that the tokens do not depend on either.
 #include "base/mem.h"
+#include "base/philox.h"
 #include "decoding/draft/drafts.h"
 #include "decoding/strategies.h"
 #include "sampling/guidance.h"
@@ -39,9 +40,14 @@ struct sample_strategy {
     // What was drawn after the last rows and not emitted yet, and why nothing further could be. All but the last are accepted by the sampler.
     int32_t drawn[1 + DRAFT_MOST];
     int32_t n_drawn;
-    struct drawn_from from;          // what the last one was drawn from, where it is to be told; else all zero
-    struct drafts *drafts;           // NULL: no guesses
-    int32_t n_certain;               // positions of the text whose rows drafters have seen, or could have
+    struct drawn_from from; // what the last one was drawn from, where it is to be told; else all zero
+    struct drafts *drafts;  // NULL: no guesses
+    int32_t n_certain;      // positions of the text whose rows drafters have seen, or could have
+    enum draft_verify verify;
+    struct draft_draws draws; // keys of the draws
+    int32_t *ids;             // [n_vocab] of verification by chance, and what follows; NULL without
+    float *probs;
+    double *weights;
     const struct guidance *guidance; // lent; NULL: none
     const struct rowmath *rowmath;
     float *mixed;      // [n_vocab] of the two rows; NULL without guidance
@@ -126,6 +132,64 @@ static int32_t next_node(const struct sample_strategy *s, const struct row_resul
     return child != DRAFT_NONE && !results_dropped(r, row_of(s, r, child)) ? child : DRAFT_NONE;
 }
 
+// ---- verification by chance ----
+
+static bool is_guess_behind(const struct sample_strategy *s, const struct row_results *r, int32_t node, int32_t i) {
+    const struct draft *const d = draft_of(s, r);
+    return d->parents[i] == node && !results_dropped(r, row_of(s, r, i));
+}
+
+static int32_t draw_by_rejection(struct sample_strategy *s, const struct row_results *r, int32_t node, size_t n,
+                                 uint32_t n_tried) {
+    const struct draft *const d = draft_of(s, r);
+    const struct draft_draws *const key = &s->draws;
+    struct verifier v;
+    int32_t first = node + 1;
+    while (!is_guess_behind(s, r, node, first)) first++;
+    verifier_begin(&v, s->ids, s->probs, s->weights, n, d->sources[first]);
+    for (int32_t i = first; i < d->n; i++) {
+        if (!is_guess_behind(s, r, node, i)) continue;
+        const double u = philox_uniform_again(key->seed, key->choice, s->position, PHILOX_ACCEPT,
+                                              n_tried * DRAFT_MOST + (uint32_t)(i - first));
+        if (u < verifier_chance(&v, d->tokens[i])) return d->tokens[i];
+        verifier_reject(&v, d->tokens[i]);
+    }
+    return verifier_draw(&v, philox_uniform_again(key->seed, key->choice, s->position, PHILOX_SAMPLE, n_tried));
+}
+
+// The most probable guess that is typical; DRAFT_NONE: none is.
+static int32_t find_typical(const struct sample_strategy *s, const struct row_results *r, int32_t node, size_t n) {
+    const struct draft *const d = draft_of(s, r);
+    double least = verify_typical_least(s->probs, n);
+    int32_t token = DRAFT_NONE;
+    for (int32_t i = node + 1; i < d->n; i++) {
+        if (!is_guess_behind(s, r, node, i)) continue;
+        for (size_t k = 0; k < n; k++)
+            if (s->ids[k] == d->tokens[i] && (double)s->probs[k] > least)
+                least = (double)s->probs[k], token = d->tokens[i];
+    }
+    return token;
+}
+
+// False: no guess behind the node was evaluated, or none is typical, and a token is drawn as without guesses.
+static bool draw_verified(struct sample_strategy *s, const struct row_results *r, int32_t node, const float *logits,
+                          const struct token_rule *rule, uint32_t n_tried) {
+    const struct draft *const d = draft_of(s, r);
+    const uint64_t *mask = NULL;
+    int32_t i = node + 1, token;
+    size_t n = 0;
+    while (d && i < d->n && !is_guess_behind(s, r, node, i)) i++;
+    if (!d || i >= d->n) return false;
+    if (rule) s->status = rule->mask(rule->user, &mask, &s->error);
+    if (s->status == RN_OK)
+        s->status = sampler_distribution_masked(s->sampler, logits, mask, s->ids, s->probs, (size_t)s->n_vocab, &n,
+                                                &s->error);
+    if (s->status != RN_OK) return true;
+    token = s->verify == VERIFY_REJECT ? draw_by_rejection(s, r, node, n, n_tried) : find_typical(s, r, node, n);
+    if (token != DRAFT_NONE) s->drawn[s->n_drawn] = token;
+    return token != DRAFT_NONE;
+}
+
 // Draws the token behind a node and adds it to s->drawn.
 static void draw(struct sample_strategy *s, const struct row_results *r, int32_t node) {
     uint32_t n_tried = 0;
@@ -144,7 +208,7 @@ static void draw(struct sample_strategy *s, const struct row_results *r, int32_t
     if (s->from.ids && s->status == RN_OK)
         s->status = sampler_distribution_masked(s->sampler, logits, mask, s->from.ids, s->from.probs,
                                                 (size_t)s->n_vocab, &s->from.n, &s->error);
-    if (s->status == RN_OK)
+    if (s->status == RN_OK && !(s->verify != VERIFY_MATCH && draw_verified(s, r, node, logits, rule, n_tried)))
         s->status = sampler_draw_ruled(s->sampler, logits, s->position, rule, &s->drawn[s->n_drawn], &s->error);
     if (s->status == RN_OK) s->n_drawn++, s->position++;
     if (s->status != RN_OK && n_tried)
@@ -202,7 +266,7 @@ static void read_rows(strategy *base, const struct row_results *r) {
     s->n_drawn = 0;
     s->status = RN_OK;
     if (is_prompt_of_guidance(s, r) || !has_logits(s, r)) return;
-    if (!ask_forced(s) || has_forced(s)) return;
+    if (!ask_forced(s) || has_forced(s) || s->verify != VERIFY_MATCH) return;
     draw(s, r, DRAFT_ROOT);
     for (int32_t node = DRAFT_ROOT; s->status == RN_OK && !s->gate && !s->from.ids;) {
         const int32_t token = s->drawn[s->n_drawn - 1];
@@ -335,6 +399,9 @@ static void destroy(strategy *base) {
     mem_free(s->from.ids);
     mem_free(s->from.probs);
     mem_free(s->mixed);
+    mem_free(s->ids);
+    mem_free(s->probs);
+    mem_free(s->weights);
     drafts_destroy(s->drafts);
     mem_free(s);
 }
@@ -367,6 +434,14 @@ rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **ou
             destroy(&s->base);
             return st;
         }
+        const size_t n = (size_t)spec->n_vocab;
+        if (spec->verify != VERIFY_MATCH &&
+            (!(s->ids = mem_alloc(n * sizeof *s->ids)) || !(s->probs = mem_alloc(n * sizeof *s->probs)) ||
+             !(s->weights = mem_alloc(n * sizeof *s->weights)))) {
+            destroy(&s->base);
+            return fail(err, RN_E_NOMEM, "sample strategy: out of memory for a vocabulary of %d", spec->n_vocab);
+        }
+        s->verify = spec->verify, s->draws = spec->draws;
         s->base.has_scratch = true;
         s->base.drafter = drafts_guesser(s->drafts);
         s->base.n_prompt_looked = drafts_n_prompt_rows(s->drafts);

@@ -13,6 +13,7 @@
 #define RN_DECODING_STRATEGY_H
 
 #include "base/status.h"
+#include "decoding/draft/verify.h"
 #include "decoding/step_time.h"
 #include "decoding/strategy_needs.h"
 #include "lm/lm.h"
@@ -283,7 +284,9 @@ struct strategy_spec {
     // Most guesses of a step that are evaluated beside the row that is certain, at most DRAFT_MOST.
     int32_t draft_most;
     int32_t draft_least; // of these, made whether they pay or not
-    float draft_min_p;   // a drafter's model ends its guesses where its best one is less probable
+    enum draft_verify verify;
+    struct draft_draws draws; // of drafters' models, with VERIFY_REJECT
+    float draft_min_p;        // a drafter's model ends its guesses where its best one is less probable
     // NULL: all tokens may be drawn. Else the sampler takes masks.
     const struct token_gate *gate;
     // Each emission has its row of logits, that of a forced token, too: these are then evaluated one by one.

@@ -44,6 +44,7 @@ static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error
         return fail(err, RN_E_ARG, "negative_prompt: NULL with n_negative_prompt %zu", r->n_negative_prompt);
     if ((st = check_range("draft_max", r->draft_max, 0, DRAFT_MOST, err)) != RN_OK) return st;
     if ((st = check_range("draft_min", r->draft_min, 0, draft_most(r), err)) != RN_OK) return st;
+    if ((st = check_range("spec_verify", (int)r->spec_verify, 0, N_VERIFY - 1, err)) != RN_OK) return st;
     if (!(r->draft_min_p >= 0 && r->draft_min_p <= 1))
         return fail(err, RN_E_ARG, "draft_min_p: %g is outside 0..1", (double)r->draft_min_p);
     if (r->n_negative_prompt && r->guidance_scale == 1)
@@ -230,6 +231,19 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
     spec.figures = &s->play.drafts;
     spec.drafters = drafters;
     spec.draft_most = draft_most(r), spec.draft_least = r->draft_min, spec.draft_min_p = r->draft_min_p;
+    spec.verify = (enum draft_verify)r->spec_verify;
+    spec.draws = (struct draft_draws){.is_on = spec.verify == VERIFY_REJECT && s->play.sampling.temp > 0,
+                                      .temp = s->play.sampling.temp,
+                                      .seed = s->play.sampling.seed,
+                                      .choice = s->play.sampling.choice,
+                                      .n_given = (uint32_t)r->n_reply};
+    const struct sampling_params *const p = &s->play.sampling;
+    if (spec.verify != VERIFY_MATCH && (p->mirostat || p->adaptive_target >= 0 || p->watermark.n_keys))
+        return fail(err, RN_E_UNSUPPORTED, "spec_verify: %s: not with %s, which only match keeps",
+                    spec.verify == VERIFY_REJECT ? "reject" : "typical",
+                    p->mirostat               ? "mirostat"
+                    : p->adaptive_target >= 0 ? "adaptive-p"
+                                              : "a watermark");
     spec.draws_on_step_thread = s->play.sampling.stage != NULL;
     rn_status st = request_read_drafters(s->engine, s->model_slot, r, drafters, &spec.n_drafters, err);
     if (st == RN_OK) st = stream_check_prediction(r, drafters, spec.n_drafters, err);

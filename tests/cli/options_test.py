@@ -81,6 +81,8 @@ WRONG = [
     (['run', '--draft', 'm.gguf', '--draft-min-p', '1.5', 'x'], '--draft-min-p: 1.5 is outside 0..1'),
     (['run', '--draft-max', '8', '--no-speculate', 'x'], '--draft-max: has no effect without speculation'),
     (['run', '--draft-min', '8', '--speculate', 'none', 'x'], '--draft-min: has no effect without speculation'),
+    (['run', '--spec-verify', 'exact', 'x'], "--spec-verify: 'exact' is not one of match|reject|typical"),
+    (['run', '--spec-verify', 'reject', '--no-speculate', 'x'], '--spec-verify: has no effect without speculation'),
     (['run', '--speculate', 'ngram', '--no-speculate', 'x'], '--no-speculate: has no effect with --speculate'),
     (['run', '--draft', 'm.gguf', '--no-speculate', 'x'], '--draft: has no effect without --speculate draft'),
     (['run', '--speculate', 'ngram', '--draft-max', '64', 'x'], '--draft-max: 64 is outside 1..63'),

@@ -207,6 +207,17 @@ def an_answer_has_the_form_that_is_asked_for():
 
 
 @test
+def guesses_are_verified_as_asked():
+    again = 'The cat sat on the mat. The dog sat on the mat. The cat sat on'
+    asked = ['run', '-n', '40', '--ignore-eos', '--draft-min', '4', again]
+    greedy = runnel(*asked, '--temp', '0').ok().text
+    for how in ('match', 'reject', 'typical'):
+        equal(runnel(*asked, '--temp', '0', '--spec-verify', how).ok().text, greedy)
+        runnel(*asked, '--temp', '1', '--spec-verify', how).ok()
+    runnel(*asked, '--mirostat', '2', '--spec-verify', 'reject').fails(1, 'spec_verify: reject: not with mirostat')
+
+
+@test
 def guesses_save_steps_and_change_no_text():
     again = 'The cat sat on the mat. The dog sat on the mat. The cat sat on'
     for more in (['--temp', '0'], ['--seed', '7'], ['--seed', '7', '--mirostat', '2', '--dry-multiplier', '0.5']):

@@ -7,6 +7,7 @@
 #include "engine/public_structs.h"
 #include "fixture.h"
 #include "toy_rig.h"
+#include <math.h>
 
 // A prompt that repeats, and biases that leave two tokens.
 static rn_request repeating(struct rn_sampling *sampling, rn_part *part, rn_logit_bias *bias) {
@@ -536,4 +537,122 @@ TEST(a_model_that_drafts_is_named_and_has_the_same_vocabulary) {
     CHECK_HAS(err.text, "draft_model: 3 is outside 0..2");
     rn_model_close(model);
     rn_model_close(other);
+}
+
+// ---- verification by chance -----------------------------------------------------------------------------------------
+
+enum { MOST_CELLS = 400, N_RUNS = 6000, N_DRAWN = 2 };
+
+// How often each beginning came.
+struct tally {
+    int32_t texts[MOST_CELLS][N_DRAWN];
+    int n[2][MOST_CELLS], n_cells;
+};
+
+static void tally_add(struct tally *t, int which, const struct outcome *o) {
+    int i = 0;
+    while (i < t->n_cells && memcmp(t->texts[i], o->tokens, sizeof t->texts[i]) != 0) i++;
+    if (!CHECK(i < MOST_CELLS && o->n_tokens > N_DRAWN)) return;
+    if (i == t->n_cells) memcpy(t->texts[t->n_cells++], o->tokens, sizeof t->texts[i]);
+    t->n[which][i]++;
+}
+
+// The sum of squares of two samples of the same law, and its degrees of freedom; rare texts are one.
+static double chi_square(const struct tally *t, int *freedom) {
+    double sum = 0, rare[2] = {0};
+    *freedom = -1;
+    for (int i = 0; i <= t->n_cells; i++) {
+        double a = rare[0], b = rare[1];
+        if (i < t->n_cells && t->n[0][i] + t->n[1][i] < 20) {
+            rare[0] += t->n[0][i], rare[1] += t->n[1][i];
+            continue;
+        }
+        if (i < t->n_cells) a = t->n[0][i], b = t->n[1][i];
+        if (a + b > 0) sum += (a - b) * (a - b) / (a + b), ++*freedom;
+    }
+    return sum;
+}
+
+// A model drafts that has the same logits; biases and top_k make another law of them.
+static int64_t tally_runs(rn_engine *e, rn_verify verify, float temp, struct tally *t) {
+    static const int32_t prompt[] = {9, 8, 7};
+    static struct outcome o;
+    rn_logit_bias bias[TOY_VOCAB];
+    int64_t n_accepted = 0;
+    *t = (struct tally){.n_cells = 0};
+    for (int i = 0; i < TOY_VOCAB; i++) bias[i] = (rn_logit_bias){i, (float)(i % 3)};
+    for (uint64_t run = 0; run < 2 * N_RUNS; run++) {
+        struct rn_sampling sampling;
+        rn_part part;
+        rn_logit_bias none[2];
+        rn_request r = repeating(&sampling, &part, none);
+        part.ids = prompt, part.n_ids = 3;
+        sampling.logit_bias = bias, sampling.n_logit_bias = TOY_VOCAB;
+        sampling.temp = temp, sampling.top_k = 8, sampling.top_p = 1, sampling.min_p = 0;
+        r.seed = 1 + run, r.max_tokens = N_DRAWN + 2; // so that the second token has guesses
+        if (run >= N_RUNS) r.speculate = "draft", r.draft_min = r.draft_max = 4, r.spec_verify = verify;
+        if (!run_request(e, &r, &o)) break;
+        tally_add(t, run >= N_RUNS, &o);
+        n_accepted += o.usage.accepted_tokens;
+    }
+    return n_accepted;
+}
+
+TEST(rejection_keeps_the_law_and_typical_acceptance_does_not) {
+    static struct tally t;
+    struct toy_rig g;
+    int freedom;
+    if (!toy_rig_open(&g, 64, 0, 1, 1)) return;
+    CHECK(tally_runs(g.engine, RN_VERIFY_REJECT, 1, &t) > N_RUNS / 4);
+    const double exact = chi_square(&t, &freedom);
+    check_note("%d texts, %.1f of %d degrees of freedom", t.n_cells, exact, freedom);
+    CHECK(freedom >= 20 && exact < freedom + 5 * sqrt(2.0 * freedom));
+    CHECK(tally_runs(g.engine, RN_VERIFY_TYPICAL, 1, &t) > N_RUNS / 4);
+    const double lossy = chi_square(&t, &freedom);
+    check_note("%d texts, %.1f of %d degrees of freedom", t.n_cells, lossy, freedom);
+    CHECK(lossy > 10.0 * freedom);
+    toy_rig_close(&g);
+}
+
+TEST(greedy_text_is_the_same_with_each_verification) {
+    static struct outcome plain, o;
+    struct toy_rig g;
+    if (!toy_rig_open(&g, 64, 0, 1, 1)) return;
+    for (int i = RN_VERIFY_MATCH; i <= RN_VERIFY_TYPICAL; i++) {
+        struct rn_sampling sampling;
+        rn_part part;
+        rn_logit_bias bias[2];
+        rn_request r = repeating(&sampling, &part, bias);
+        sampling.n_logit_bias = 0, sampling.temp = 0;
+        if (!run_request(g.engine, &r, &plain)) break;
+        r.spec_verify = (rn_verify)i, r.speculate = "draft", r.draft_min = 4;
+        if (!run_request(g.engine, &r, &o) || !same_outcome(&plain, &o)) break;
+        CHECK(o.usage.accepted_tokens > 40);
+    }
+    toy_rig_close(&g);
+}
+
+TEST(verification_by_chance_is_refused_where_only_match_is_right) {
+    struct toy_rig g;
+    if (!toy_rig_open(&g, 64, 0, 1, 1)) return;
+    for (int i = 0; i < 4; i++) {
+        static const char *const says[] = {"spec_verify: reject: not with mirostat",
+                                           "spec_verify: typical: not with adaptive-p",
+                                           "spec_verify: 3 is outside 0..2", NULL};
+        static const int verify[] = {RN_VERIFY_REJECT, RN_VERIFY_TYPICAL, 3, RN_VERIFY_MATCH};
+        struct rn_sampling sampling;
+        rn_part part;
+        rn_logit_bias bias[2];
+        rn_stream *s;
+        rn_error err = {0};
+        rn_request r = repeating(&sampling, &part, bias);
+        r.speculate = "ngram", r.spec_verify = (rn_verify)verify[i];
+        if (i == 0 || i == 3) sampling.mirostat = 2;
+        if (i == 1) sampling.adaptive_target = 0.5F;
+        const rn_status st = rn_stream_begin(g.engine, &r, &s, &err);
+        CHECK_INT(st, i == 2 ? RN_E_ARG : i == 3 ? RN_OK : RN_E_UNSUPPORTED);
+        if (says[i]) CHECK_HAS(err.text, says[i]);
+        rn_stream_close(s);
+    }
+    toy_rig_close(&g);
 }

@@ -9,6 +9,7 @@ void draft_cut(struct draft *d, int32_t most, int32_t deepest) {
         if (depth[i] > deepest) continue; // and so are its children
         place[i] = n;
         d->tokens[n] = d->tokens[i], d->classes[n] = d->classes[i], d->predicted[n] = d->predicted[i];
+        d->sources[n] = d->sources[i];
         d->parents[n++] = parent == DRAFT_ROOT ? DRAFT_ROOT : place[parent];
     }
     d->n = n;

@@ -55,6 +55,7 @@ rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, r
                                        .slot = c->slot,
                                        .n_slots = c->n_slots,
                                        .outputs = spec->outputs,
+                                       .draws = &spec->draws,
                                        .min_p = spec->draft_min_p};
         d->kinds[i] = drafter_number(c->kind);
         if ((st = c->kind->create(&s, &d->of[i], err)) == RN_OK) d->n_of++;
@@ -148,6 +149,7 @@ static int32_t guess(struct drafts *d, int32_t k) {
     while (n_valid < g->draft.n && g->draft.tokens[n_valid] >= 0 && g->draft.tokens[n_valid] < d->n_vocab) n_valid++;
     g->draft.n = n_valid;
     if (g->draft.n == 0) return 0;
+    if (draft_is_drawn(&g->draft)) return g->draft.n < d->most ? g->draft.n : d->most;
     look_at_step(d);
     return draft_length(&d->of[k]->odds, &g->draft, &d->step, d->step.ns);
 }

@@ -1,11 +1,14 @@
 // decoding/draft/model_drafter.c - see model_drafter.h.
 #include "decoding/draft/model_drafter.h"
 #include "base/mem.h"
+#include "base/philox.h"
+#include "decoding/draft/verify.h"
 #include <math.h>
 
 enum {
     MOST_LEVELS = STRATEGY_HELPER_ROUNDS, // tokens of the chain
     MOST_WIDE = 3,                        // guesses for one position
+    MOST_DRAWN = 2,                       // the same where they are drawn
     MOST_LIKE = 16,                       // candidates near the best one that are looked at; more: only the best one
     MOST_BEHIND = 128,                    // tokens of the text that a sequence which lags behind begins again with
     PROBE_LEVELS = 2,
@@ -17,6 +20,7 @@ struct level {
     int32_t tokens[MOST_WIDE];
     uint8_t classes[MOST_WIDE];
     int32_t n;
+    struct draft_source source; // where they were drawn; else n = 0
 };
 
 struct model_drafter {
@@ -28,6 +32,7 @@ struct model_drafter {
     int32_t n_main_vocab, n_tokens; // of the main model's tokens; those that the drafter's rows may have
     int32_t n_ctx, n_scratch;       // of the drafter's slot
     float min_p;
+    struct draft_draws draws;
     int32_t seq; // on the drafter's slot: the text from `from` on
     int32_t from;
     int32_t n; // tokens of the text that the chain follows
@@ -202,17 +207,46 @@ static rn_status propose(drafter *base, struct row_list *rows, rn_error *err) {
     return RN_OK;
 }
 
+// Tokens of the source, without putting back. How sure they are said to be does not depend on what was drawn, which all is verified.
+static void draw_level(struct model_drafter *d, float best_p) {
+    struct draft_source left = d->read.source;
+    const uint32_t position = d->draws.n_given + (uint32_t)(d->n - d->n_prompt + d->n_levels);
+    for (int32_t k = 0; k < MOST_DRAWN && k < left.n; k++) {
+        const double u = philox_uniform_again(d->draws.seed, d->draws.choice, position, PHILOX_DRAFT, (uint32_t)k);
+        struct verifier v = {.ids = left.ids, .weights = left.weights, .n = (size_t)left.n};
+        const int32_t token = verifier_draw(&v, u);
+        verifier_reject(&v, token); // as of a fixed list: it is left out
+        d->read.tokens[d->read.n] = token;
+        d->read.classes[d->read.n++] = (uint8_t)class_of(best_p);
+    }
+}
+
+// The most probable tokens of a row that can be drawn at the temperature; fewer where too many are alike.
+static void read_source(struct model_drafter *d, const float *row, size_t n_common, float max) {
+    struct draft_source *const q = &d->read.source;
+    size_t n = DRAFT_SOURCE + 1;
+    for (float range = 2 * least_like * d->draws.temp; n > DRAFT_SOURCE && range > 1e-3F; range /= 2)
+        n = d->rowmath->select_ge(row, n_common, max - range, q->ids, DRAFT_SOURCE);
+    q->n = n <= DRAFT_SOURCE ? (int32_t)n : 0;
+    for (int32_t i = 0; i < q->n; i++) q->weights[i] = (double)exp_f32((row[q->ids[i]] - max) / d->draws.temp);
+}
+
 // The most probable tokens of a row, of those that both models have. None: the row is not finite.
 static void read_row(drafter *base, const struct row_results *r) {
     struct model_drafter *d = (struct model_drafter *)base;
     const int32_t n_common = d->n_tokens < d->n_main_vocab ? d->n_tokens : d->n_main_vocab;
     int32_t like[MOST_LIKE];
-    d->read.n = 0;
+    d->read.n = d->read.source.n = 0;
     if (!d->reads_row || results_dropped(r, r->n - 1)) return;
     const float *const row = results_logits(r, r->n - 1);
     const float max = d->rowmath->max(row, (size_t)n_common);
     if (!isfinite(max)) return;
     const float sum = d->rowmath->sum_exp(row, (size_t)n_common, max);
+    if (d->draws.is_on) {
+        read_source(d, row, (size_t)n_common, max);
+        if (1 / sum >= d->min_p) draw_level(d, 1 / sum);
+        return;
+    }
     size_t n = d->rowmath->select_ge(row, (size_t)n_common, max - least_like, like, MOST_LIKE);
     if (n > MOST_LIKE) n = d->rowmath->select_ge(row, (size_t)n_common, max, like, MOST_LIKE);
     for (; n > 0 && n <= MOST_LIKE && d->read.n < MOST_WIDE;) {
@@ -245,6 +279,21 @@ static void suspend(drafter *base) {
 
 // ---- the draft ------------------------------------------------------------------------------------------------------
 
+// All nodes that were drawn, level by level.
+static void tell_drawn(const struct model_drafter *d, struct draft *out) {
+    int32_t parent = DRAFT_ROOT;
+    out->n = 0;
+    for (int32_t i = 0; i < d->n_levels; i++) {
+        const struct level *const l = &d->levels[i];
+        const int32_t first = out->n;
+        for (int32_t k = 0; k < l->n; k++) {
+            draft_add(out, l->tokens[k], parent, l->classes[k]);
+            out->sources[out->n - 1] = &l->source;
+        }
+        parent = first;
+    }
+}
+
 // The nodes of all levels, those that are reached most often first. A child is never reached more often than its parent, which was made before it.
 static void draft(drafter *base, int32_t n, struct draft *out) {
     const struct model_drafter *d = (const struct model_drafter *)base;
@@ -255,6 +304,10 @@ static void draft(drafter *base, int32_t n, struct draft *out) {
     int32_t n_nodes = 0, place[MOST_LEVELS];
     double chain = 1;
     (void)n;
+    if (d->draws.is_on) {
+        tell_drawn(d, out);
+        return;
+    }
     for (int32_t i = 0; i < d->n_levels; i++) {
         const struct level *const l = &d->levels[i];
         const double parent = chain;
@@ -295,6 +348,7 @@ rn_status model_drafter_create(const struct drafter_spec *spec, drafter **out, r
     d->base = (drafter){.ops = &ops, .slot = spec->slot, .n_seqs = 1};
     d->rowmath = spec->rowmath, d->text = spec->text, d->n_prompt = spec->n_prompt;
     d->n_main_vocab = spec->n_vocab, d->min_p = spec->min_p;
+    if (spec->draws) d->draws = *spec->draws;
     init_odds(&d->base);
     *out = &d->base;
     return RN_OK;

@@ -1,0 +1,128 @@
+// tests/decoding/verify_test.c - verification by chance, by enumeration: whatever the guesses were drawn from, tokens come with the
+// probabilities that they have without guesses.
+#include "base/philox.h"
+#include "decoding/draft/verify.h"
+#include "tests/check.h"
+#include <math.h>
+#include <string.h>
+
+enum { V = 4, MOST_GUESSES = 3 };
+static const int32_t ids[V] = {0, 1, 2, 3};
+
+// Adds what follows of guesses that are tested in this order, which came with this probability.
+static void add_law(const float *p, const struct draft_source *source, const int32_t *guesses, int n, double chance,
+                    double *law) {
+    double weights[V], total = 0;
+    struct verifier v;
+    verifier_begin(&v, ids, p, weights, V, source);
+    for (int k = 0; k < n; k++) {
+        const double accepted = verifier_chance(&v, guesses[k]);
+        law[guesses[k]] += chance * accepted;
+        chance *= 1 - accepted;
+        if (chance <= 0) return;
+        verifier_reject(&v, guesses[k]);
+    }
+    for (int i = 0; i < V; i++) total += weights[i];
+    for (int i = 0; i < V; i++) law[i] += chance * weights[i] / total;
+}
+
+// All ways to draw n guesses one after another from the source.
+static void draw_all(const float *p, const struct draft_source *source, const struct draft_source *left,
+                     int32_t *guesses, int at, int n, double chance, bool reversed, double *law) {
+    double total = 0;
+    for (int i = 0; i < left->n; i++) total += left->weights[i];
+    if (at == n || total <= 0) {
+        int32_t order[V];
+        for (int k = 0; k < at && k < V; k++) order[k] = guesses[reversed ? at - 1 - k : k];
+        add_law(p, source, order, at, chance, law);
+        return;
+    }
+    for (int i = 0; i < left->n; i++) {
+        struct draft_source next = *left;
+        if (left->weights[i] <= 0) continue;
+        if (!left->is_put_back) next.weights[i] = 0;
+        guesses[at] = left->ids[i];
+        draw_all(p, source, &next, guesses, at + 1, n, chance * left->weights[i] / total, reversed, law);
+    }
+}
+
+static double furthest(const double *law, const float *p) {
+    double total = 0, most = 0;
+    for (int i = 0; i < V; i++) total += (double)p[i];
+    for (int i = 0; i < V; i++) most = fmax(most, fabs(law[i] - (double)p[i] / total));
+    return most;
+}
+
+// Some weights are 0, so that sources lack tokens of the target, and the target some of theirs.
+static float weight(uint32_t *at) {
+    const float u = (float)philox_uniform(77, 0, (*at)++, PHILOX_TEST);
+    return u < 0.2F ? 0 : u;
+}
+
+TEST(drawn_guesses_leave_the_law_as_it_is) {
+    uint32_t at = 0;
+    double worst_reversed = 0;
+    for (int round = 0; round < 300; round++) {
+        float p[V];
+        struct draft_source source = {.n = V, .is_put_back = round % 2};
+        int32_t guesses[V];
+        for (int i = 0; i < V; i++) p[i] = weight(&at), source.ids[i] = i, source.weights[i] = (double)weight(&at);
+        p[round % V] += 0.1F, source.weights[(round / V) % V] += 0.1;
+        for (int n = 0; n <= MOST_GUESSES; n++) {
+            double law[V] = {0}, reversed[V] = {0};
+            draw_all(p, &source, &source, guesses, 0, n, 1, false, law);
+            check_note("round %d, %d guesses", round, n);
+            CHECK(furthest(law, p) < 1e-12);
+            draw_all(p, &source, &source, guesses, 0, n, 1, true, reversed);
+            worst_reversed = fmax(worst_reversed, furthest(reversed, p));
+        }
+    }
+    CHECK(worst_reversed > 0.02); // the order of drawing matters
+}
+
+TEST(a_fixed_list_of_guesses_leaves_the_law_as_it_is) {
+    uint32_t at = 0;
+    for (int round = 0; round < 300; round++) {
+        float p[V];
+        const int32_t guesses[] = {round % V, (round + 1 + round / 8 % 3) % V};
+        for (int i = 0; i < V; i++) p[i] = weight(&at);
+        p[round / 3 % V] += 0.1F;
+        for (int n = 0; n <= 2; n++) {
+            double law[V] = {0};
+            add_law(p, NULL, guesses, n, 1, law);
+            CHECK(furthest(law, p) < 1e-12);
+        }
+    }
+}
+
+TEST(one_guess_is_accepted_as_often_as_the_laws_overlap) {
+    static const float p[V] = {0.5F, 0.3F, 0.2F, 0};
+    const struct draft_source source = {.n = 3, .ids = {0, 1, 2}, .weights = {0.2, 0.7, 0.1}};
+    double weights[V], accepted = 0;
+    for (int32_t i = 0; i < 3; i++) {
+        struct verifier v;
+        verifier_begin(&v, ids, p, weights, V, &source);
+        accepted += source.weights[i] * verifier_chance(&v, i);
+    }
+    CHECK(fabs(accepted - 0.6) < 1e-7);
+}
+
+TEST(what_is_left_is_drawn_by_its_weights) {
+    static const float p[V] = {0.25F, 0, 0.5F, 0.25F};
+    double weights[V];
+    struct verifier v;
+    int n[V] = {0};
+    verifier_begin(&v, ids, p, weights, V, NULL);
+    for (int i = 0; i < 1000; i++) n[verifier_draw(&v, (i + 0.5) / 1000)]++;
+    CHECK(n[0] == 250 && n[1] == 0 && n[2] == 500 && n[3] == 250);
+    CHECK_INT(verifier_draw(&v, 1 - 1e-16), 3);
+}
+
+TEST(typical_guesses_are_more_probable_than_medusas_threshold) {
+    static const float two[] = {0.6F, 0.4F}, one[] = {1};
+    float many[1000];
+    for (int i = 0; i < 1000; i++) many[i] = 0.001F;
+    CHECK(fabs(verify_typical_least(two, 2) - 0.09) < 1e-9);
+    CHECK(fabs(verify_typical_least(one, 1) - 0.09) < 1e-9);
+    CHECK(fabs(verify_typical_least(many, 1000) - 0.0003) < 1e-8);
+}
