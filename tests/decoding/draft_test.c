@@ -136,8 +136,8 @@ TEST(in_a_batch_the_whole_step_is_weighed) {
 }
 
 TEST(longer_matches_are_of_other_classes) {
-    CHECK_INT(draft_class_of_match(2), 0);
-    for (int32_t n = 2; n < 100; n++) CHECK(draft_class_of_match(n) <= draft_class_of_match(n + 1));
+    CHECK_INT(draft_class_of_match(1), 0);
+    for (int32_t n = 1; n < 100; n++) CHECK(draft_class_of_match(n) <= draft_class_of_match(n + 1));
     CHECK_INT(draft_class_of_match(INT32_MAX - 1), DRAFT_MATCH_CLASSES - 1);
 }
 

@@ -20,7 +20,7 @@ void draft_odds_learn(struct draft_odds *o, int32_t class, bool was_right) {
 // ---- matches --------------------------------------------------------------------------------------------------------
 
 int32_t draft_class_of_match(int32_t n) {
-    static const int32_t longest[DRAFT_MATCH_CLASSES] = {2, 3, 4, 6, 8, 16, 32, INT32_MAX};
+    static const int32_t longest[DRAFT_MATCH_CLASSES] = {1, 2, 3, 4, 6, 8, 16, 32, INT32_MAX};
     int32_t class = 0;
     while (n > longest[class]) class ++;
     return class;
@@ -28,7 +28,7 @@ int32_t draft_class_of_match(int32_t n) {
 
 void draft_odds_init_matches(struct draft_odds *o) {
     // Short matches are taken for chance until guesses behind them were right, which is learned without a row.
-    static const float shares[DRAFT_MATCH_CLASSES] = {0.1F, 0.15F, 0.25F, 0.45F, 0.65F, 0.8F, 0.85F, 0.9F};
+    static const float shares[DRAFT_MATCH_CLASSES] = {0.03F, 0.1F, 0.15F, 0.25F, 0.45F, 0.65F, 0.8F, 0.85F, 0.9F};
     draft_odds_init(o, shares, DRAFT_MATCH_CLASSES);
 }
 

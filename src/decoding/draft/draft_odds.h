@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { DRAFT_CLASSES = 16 };
+enum { DRAFT_CLASSES = 24 };
 
 struct draft_odds {
     float seen[DRAFT_CLASSES], right[DRAFT_CLASSES];
@@ -29,8 +29,8 @@ static inline float draft_odds_of(const struct draft_odds *o, int32_t class) {
     return o->right[class] / o->seen[class];
 }
 
-// Of guesses behind a match of n tokens, n >= 2: their class, and shares before any was seen.
-enum { DRAFT_MATCH_CLASSES = 8 };
+// Of guesses behind a match of n tokens, n >= 1: their class, and shares before any was seen.
+enum { DRAFT_MATCH_CLASSES = 9 };
 int32_t draft_class_of_match(int32_t n);
 void draft_odds_init_matches(struct draft_odds *o);
 

@@ -49,8 +49,9 @@ struct model_drafter {
 
 // ---- probability and class ------------------------------------------------------------------------------------------
 
-static const float class_ends[DRAFT_CLASSES] = {0.05F, 0.1F,  0.2F, 0.3F,  0.4F,  0.5F,  0.6F,   0.7F,
-                                                0.8F,  0.85F, 0.9F, 0.95F, 0.98F, 0.99F, 0.995F, INFINITY};
+enum { N_CLASSES = 16 };
+static const float class_ends[N_CLASSES] = {0.05F, 0.1F,  0.2F, 0.3F,  0.4F,  0.5F,  0.6F,   0.7F,
+                                            0.8F,  0.85F, 0.9F, 0.95F, 0.98F, 0.99F, 0.995F, INFINITY};
 static int32_t class_of(float p) {
     int32_t class = 0;
     while (p >= class_ends[class]) class ++;
@@ -60,10 +61,10 @@ static int32_t class_of(float p) {
 // At first the model is taken at its word.
 static void init_odds(drafter *d) {
     static const float at_depth = 0.7F;
-    float shares[DRAFT_CLASSES];
-    for (int32_t i = 0; i < DRAFT_CLASSES; i++)
-        shares[i] = ((i ? class_ends[i - 1] : 0) + (i < DRAFT_CLASSES - 1 ? class_ends[i] : 1)) / 2;
-    draft_odds_init(&d->odds, shares, DRAFT_CLASSES);
+    float shares[N_CLASSES];
+    for (int32_t i = 0; i < N_CLASSES; i++)
+        shares[i] = ((i ? class_ends[i - 1] : 0) + (i < N_CLASSES - 1 ? class_ends[i] : 1)) / 2;
+    draft_odds_init(&d->odds, shares, N_CLASSES);
     draft_odds_init(&d->depths, &at_depth, 1);
 }
 

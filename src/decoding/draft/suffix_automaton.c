@@ -168,3 +168,13 @@ struct suffix_match suffix_automaton_find(const struct suffix_automaton *x) {
     if (link <= EMPTY) return (struct suffix_match){0};
     return (struct suffix_match){x->states[link].recent + 1, x->states[link].len};
 }
+
+struct suffix_match suffix_automaton_find_other(const struct suffix_automaton *x, const int32_t *tokens,
+                                                struct suffix_match longest) {
+    int32_t s = x->states[x->last].link;
+    for (int i = 0; i < SUFFIX_RECENT && s > EMPTY; i++, s = x->states[s].link) {
+        const int32_t at = x->states[s].recent + 1;
+        if (tokens[at] != tokens[longest.at]) return (struct suffix_match){at, x->states[s].len};
+    }
+    return (struct suffix_match){0};
+}

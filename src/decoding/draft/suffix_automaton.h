@@ -67,5 +67,9 @@ struct suffix_match {
 // The longest end of the text, tokens[0 .. x->n), that stood in it before: its most recent place, if it is
 // among the SUFFIX_RECENT longest such ends whenever it occurs, else some place.
 struct suffix_match suffix_automaton_find(const struct suffix_automaton *x);
+// What else may follow: a shorter end of the text than `longest`, which suffix_automaton_find() gave, that
+// has another token behind its last place; of the SUFFIX_RECENT longest that occur again, the longest.
+struct suffix_match suffix_automaton_find_other(const struct suffix_automaton *x, const int32_t *tokens,
+                                                struct suffix_match longest);
 
 #endif

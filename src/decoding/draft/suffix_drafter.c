@@ -5,15 +5,20 @@
 #include "decoding/draft/suffix_automaton.h"
 
 enum {
-    LEAST_MATCH = 2,
-    MOST_ADDED = 4096,  // tokens of a long prompt that one draft adds to the automaton
-    STORE_WORK = 32,    // tokens of finished answers that one draft indexes
-    STORE_CLASSES = 8,  // behind the classes of matches
+    LEAST_MATCH = 2,   // in answers; in the text itself, one
+    MOST_ADDED = 4096, // tokens of a long prompt that one draft adds to the automaton
+    STORE_WORK = 32,   // tokens of finished answers that one draft indexes
+    STORE_CLASSES = 8, // behind the classes of matches
+    OTHER_CLASSES = 2, // behind these: of the first guess of a second chain
+    N_CHAINS = 3,
     TOKENS_OF_MATCH = 2 // guesses from the store for each token that matches
 };
 
 // Of guesses from the store: how sure they are before any was seen.
 static const float store_shares[STORE_CLASSES] = {0.4F, 0.55F, 0.75F, 0.75F, 0.85F, 0.6F, 0.3F, 0.15F};
+
+// Of the first guess of a second chain.
+static const float other_share = 0.03F;
 
 struct suffix_drafter {
     drafter base;
@@ -34,6 +39,8 @@ struct chain {
     bool is_predicted; // it is copied from the prediction
 };
 
+_Static_assert(DRAFT_MATCH_CLASSES + STORE_CLASSES + OTHER_CLASSES <= DRAFT_CLASSES, "classes of all guesses");
+
 static void chain_add(struct chain *c, const struct draft_odds *odds, int32_t token, int32_t class) {
     c->tokens[c->n_context + c->n] = token;
     c->classes[c->n] = (uint8_t) class;
@@ -43,17 +50,26 @@ static void chain_add(struct chain *c, const struct draft_odds *odds, int32_t to
 
 // ---- the text itself ----
 
+// Where the longest match is not followed by its last continuation, a shorter one may be.
+static int32_t class_of_other(int32_t n) { return DRAFT_MATCH_CLASSES + STORE_CLASSES + (n < 4 ? 0 : 1); }
+
 // A copy may run over the end of the text: it goes on with what it has guessed. It ends with a prediction's end.
-static void guess_own(const struct suffix_drafter *d, int32_t n, struct chain *out) {
-    const struct suffix_match match = suffix_automaton_find(&d->own);
+static void copy_match(const struct suffix_drafter *d, struct suffix_match match, int32_t n, bool is_other,
+                       struct chain *out) {
     *out = (struct chain){.place = SUFFIX_NONE};
-    if (match.n < LEAST_MATCH) return;
-    while (out->n < DRAFT_MOST) {
+    while (match.n > 0 && out->n < DRAFT_MOST) {
         const int32_t from = match.at + out->n, token = from < n ? d->text[from] : out->tokens[from - n];
         if (token < 0) break;
         out->is_predicted = from < d->n_before;
-        chain_add(out, &d->base.odds, token, draft_class_of_match(match.n + out->n));
+        chain_add(out, &d->base.odds, token,
+                  is_other && out->n == 0 ? class_of_other(match.n) : draft_class_of_match(match.n + out->n));
     }
+}
+
+static void guess_own(const struct suffix_drafter *d, int32_t n, struct chain *longest, struct chain *other) {
+    const struct suffix_match match = suffix_automaton_find(&d->own);
+    copy_match(d, match, n, false, longest);
+    if (match.n > 0) copy_match(d, suffix_automaton_find_other(&d->own, d->text, match), n, true, other);
 }
 
 // ---- earlier answers ----
@@ -113,13 +129,14 @@ static void guess_from_store(const struct suffix_drafter *d, int32_t n, struct c
 
 // ---- both ----
 
-// A tree of the two chains, the most probable nodes first.
+// A tree of the chains, the most probable nodes first.
 static void join(const struct chain *chains, struct draft *out) {
-    int32_t at[2] = {0, 0}, node[2] = {DRAFT_ROOT, DRAFT_ROOT};
+    int32_t at[N_CHAINS] = {0}, node[N_CHAINS] = {DRAFT_ROOT, DRAFT_ROOT, DRAFT_ROOT};
     while (out->n < DRAFT_MOST) {
-        const bool has[2] = {at[0] < chains[0].n, at[1] < chains[1].n};
-        if (!has[0] && !has[1]) return;
-        const int k = has[1] && (!has[0] || chains[1].reach[at[1]] > chains[0].reach[at[0]]);
+        int k = -1;
+        for (int i = 0; i < N_CHAINS; i++)
+            if (at[i] < chains[i].n && (k < 0 || chains[i].reach[at[i]] > chains[k].reach[at[k]])) k = i;
+        if (k < 0) return;
         const struct chain *const c = &chains[k];
         const int32_t token = c->tokens[c->n_context + at[k]], there = draft_child(out, node[k], token);
         if (there == DRAFT_NONE) draft_add(out, token, node[k], c->classes[at[k]]);
@@ -131,14 +148,14 @@ static void join(const struct chain *chains, struct draft *out) {
 
 static void draft(drafter *base, int32_t n, struct draft *out) {
     struct suffix_drafter *d = (struct suffix_drafter *)base;
-    struct chain chains[2] = {{.n = 0}, {.n = 0}};
+    struct chain chains[N_CHAINS] = {{.n = 0}, {.n = 0}, {.n = 0}};
     out->n = 0;
     n += d->n_before;
-    if (suffix_automaton_add(&d->own, d->text, n, MOST_ADDED)) guess_own(d, n, &chains[0]);
+    if (suffix_automaton_add(&d->own, d->text, n, MOST_ADDED)) guess_own(d, n, &chains[0], &chains[1]);
     if (d->outputs.store) {
         output_store_work(d->outputs.store, STORE_WORK);
-        guess_from_store(d, n, &chains[1]);
-        if (chains[1].place != SUFFIX_NONE) output_store_use(d->outputs.store, chains[1].place);
+        guess_from_store(d, n, &chains[2]);
+        if (chains[2].place != SUFFIX_NONE) output_store_use(d->outputs.store, chains[2].place);
     }
     join(chains, out);
 }
@@ -166,6 +183,10 @@ rn_status suffix_drafter_create(const struct drafter_spec *spec, drafter **out, 
     draft_odds_init_matches(&d->base.odds);
     for (int32_t i = 0; i < STORE_CLASSES; i++)
         d->base.odds.right[DRAFT_MATCH_CLASSES + i] = store_shares[i] * d->base.odds.seen[DRAFT_MATCH_CLASSES + i];
+    for (int32_t i = 0; i < OTHER_CLASSES; i++) {
+        const int32_t class = DRAFT_MATCH_CLASSES + STORE_CLASSES + i;
+        d->base.odds.right[class] = other_share * d->base.odds.seen[class];
+    }
     const rn_status st = suffix_automaton_init(&d->own, spec->n_before + spec->n_text_most, err);
     if (st == RN_OK)
         *out = &d->base;
