@@ -29,7 +29,10 @@ export class Answer {
     }
     this.n += chunk.tokens.length;
     d.tokens.push(...chunk.tokens);
-    if (chunk.logprobs) d.data.push(...chunk.logprobs);
+    if (chunk.logprobs) {
+      d.data.push(...chunk.logprobs);
+      for (const i of chunk.drafted ?? []) d.data[d.data.length - chunk.logprobs.length + i].drafted = true;
+    }
     for (const _ of chunk.tokens) d.places.push([m.content.length, (m.reasoning || '').length]);
     if (!chunk.finish_reason) {
       // Otherwise the server holds back text that may become a tag.
@@ -41,6 +44,7 @@ export class Answer {
     m.detail = chunk.finish_detail;
     m.seed = chunk.seed;
     m.usage = chunk.usage;
+    m.speculation = chunk.speculation;
     m.dropped = chunk.dropped_messages;
     m.timing = {...chunk.timing};
     delete m.timing.token_ms;
@@ -80,12 +84,13 @@ export class Answer {
   }
 
   figures(now = performance.now()) {
-    const {timing, usage} = this.message;
+    const {timing, usage, speculation} = this.message;
     const ms = timing ? timing.decode_ms : this.last - this.first;
     return {
       tokens: this.data.tokens.length, first: timing ? timing.first_token_ms : this.first && this.first - this.begun,
       rate: this.n > 1 && ms > 0 ? (this.n - 1) / ms * 1000 : null, waiting: this.first ? 0 : now - this.begun,
       prompt: usage?.prompt_tokens ?? null, cached: usage?.cached_tokens ?? null,
+      guesses: speculation?.drafted ?? null, right: speculation?.accepted ?? null, speedUp: speculation?.speed_up ?? null,
     };
   }
 }

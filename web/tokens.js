@@ -22,11 +22,12 @@ addEventListener('keydown', e => {
   e.stopPropagation();
 }, {capture: true});
 
-function legend(onmode) {
+function legend(onmode, hasGuesses) {
   const radio = name => h('input', {type: 'radio', name: 'token-colour', value: name, checked: mode === name, onchange: () => onmode(name)});
   const option = name => h('label', radio(name), name);
   return h('.legend', h('span', 'Colour by'), option('probability'), option('surprisal'),
-    h('span.scale', h('span', legends[mode][0]), Array.from({length: 10}, (_, i) => h(`i.p${i}`)), h('span', legends[mode][1])));
+    h('span.scale', h('span', legends[mode][0]), Array.from({length: 10}, (_, i) => h(`i.p${i}`)), h('span', legends[mode][1])),
+    hasGuesses ? h('span.guessed', 'guessed') : null);
 }
 
 function hide() {
@@ -48,7 +49,7 @@ function show(button, token, choose) {
       h('code', visible(alt.piece)), h('meter', {min: '0', max: '1', value: String(p)}), h('span', percent(p)));
   };
   const el = h('div', {id: 'alternatives', role: 'group', 'aria-label': 'Alternatives'});
-  const words = ` ${percent(Math.exp(token.logprob))}, ${(-token.logprob / Math.LN2).toFixed(1)} bits, token ${token.id}`;
+  const words = ` ${percent(Math.exp(token.logprob))}, ${(-token.logprob / Math.LN2).toFixed(1)} bits, token ${token.id}${token.drafted ? ', guessed' : ''}`;
   fill(el, h('p', h('code', visible(token.piece)), words),
     top.length ? h('p.hint', 'Continue from another token:') : h('p.hint', 'No alternatives were recorded (Settings, alternatives).'), top.map(row));
   el.addEventListener('pointerenter', () => clearTimeout(hideTimer));
@@ -73,9 +74,10 @@ const hideSoon = () => { clearTimeout(hideTimer); hideTimer = setTimeout(hide, 2
 export function tokenView(el, data, branch) {
   const list = h('.tokens', {role: 'group', 'aria-label': 'Tokens: arrow keys move, Enter shows alternatives'});
   const draw = () => {
-    el.replaceChildren(legend(name => { mode = name; draw(); el.querySelector(`input[value=${name}]`)?.focus(); }), list);
-    list.replaceChildren(...data.data.map((t, i) => h(`button.token.p${steps[mode](t.logprob)}`, {
-      type: 'button', tabindex: i ? '-1' : '0', 'data-at': String(i), 'aria-label': `${visible(t.piece)}, ${percent(Math.exp(t.logprob))}`}, shown(t.piece))));
+    const onmode = name => { mode = name; draw(); el.querySelector(`input[value=${name}]`)?.focus(); };
+    el.replaceChildren(legend(onmode, data.data.some(t => t.drafted)), list);
+    list.replaceChildren(...data.data.map((t, i) => h(`button.token.p${steps[mode](t.logprob)}${t.drafted ? '.guessed' : ''}`, {
+      type: 'button', tabindex: i ? '-1' : '0', 'data-at': String(i), 'aria-label': `${visible(t.piece)}, ${percent(Math.exp(t.logprob))}${t.drafted ? ', guessed' : ''}`}, shown(t.piece))));
     if (!data.data.length) list.append(h('p.hint', 'No token data was recorded for this answer.'));
   };
   const of = e => e.target.closest?.('.token');

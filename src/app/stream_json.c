@@ -72,6 +72,16 @@ void json_put_logprobs(json_writer *w, const rn_token *tokens, size_t n, const r
     }
 }
 
+void json_put_drafted(json_writer *w, const rn_chunk *c) {
+    size_t n = 0;
+    for (size_t i = 0; c->token_data && i < c->n_tokens; i++) {
+        if (!c->token_data[i].drafted) continue;
+        if (n++ == 0) json_member_begin(w, "drafted", '[');
+        json_put_whole(w, (int64_t)i);
+    }
+    if (n > 0) json_put_end(w, ']');
+}
+
 static void put_usage(json_writer *w, const rn_usage *usage) {
     json_member_begin(w, "usage", '{');
     json_member_whole(w, "prompt_tokens", usage->prompt_tokens);

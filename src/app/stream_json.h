@@ -9,6 +9,8 @@
 char *token_text(const rn_model *m, int32_t id, size_t *n);
 // Writes the array's items only. pieces: the model whose tokens they are, to add each token's text; NULL: without text.
 void json_put_logprobs(json_writer *w, const rn_token *tokens, size_t n, const rn_model *pieces);
+// The member "drafted": which of the chunk's tokens were guessed, counted from 0; only if there are some, and token data was requested.
+void json_put_drafted(json_writer *w, const rn_chunk *c);
 // finish_reason, finish_detail, seed, usage and timing of a last chunk, as members.
 void json_put_finish(json_writer *w, const rn_chunk *last, bool has_token_times);
 

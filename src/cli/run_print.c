@@ -42,6 +42,7 @@ static bool write_json(run_print *r, const rn_chunk *c) {
         json_member_begin(&w, "logprobs", '[');
         if (c->token_data) json_put_logprobs(&w, c->token_data, c->n_tokens, NULL);
         json_put_end(&w, ']');
+        json_put_drafted(&w, c);
     }
     if (c->finish_reason == RN_FINISH_NONE) {
         json_put_key(&w, "finish_reason");

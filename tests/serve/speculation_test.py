@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """tests/serve/speculation_test.py - a model that drafts, through the server's interfaces: the same answers, and what is refused."""
-from api import chat_model, post, serving
+from api import chat_model, good, post, serving, stream
 from serving import Folder, check, equal, main, test
 
 GENERATE = '/v1/runnel/generate'
@@ -38,6 +38,24 @@ def requests_name_the_model_that_drafts():
             refused = post(s, GENERATE, **ASKED, **DRAFTS)
             equal(refused.status, 400)
             check('draft needs a model' in refused.body.decode(), refused.body.decode())
+
+
+@test
+def chunks_say_which_of_their_tokens_were_guessed():
+    with Folder() as folder:
+        model = chat_model(folder)
+        with serving(model, '--draft', model) as s:
+            for interval in (1, 3):
+                asked = {**ASKED, **DRAFTS, 'temperature': 0, 'logprobs': 0, 'stream_interval': interval}
+                told = stream(s, GENERATE, **asked)
+                guessed = [i for d in told for i in d.get('drafted', ())]
+                check(guessed and all(0 <= i < len(d['tokens']) for d in told for i in d.get('drafted', ())), told)
+                equal(len(guessed), told[-1]['speculation']['accepted'])
+                whole = good(s, GENERATE, **asked)['choices'][0]
+                equal([t for d in told for t in d['logprobs']], whole['logprobs'])
+                check('drafted' not in whole, whole)
+            plain = stream(s, GENERATE, **ASKED, speculate='none', logprobs=0)
+            check(not any('drafted' in d for d in plain), plain)
 
 
 if __name__ == '__main__':

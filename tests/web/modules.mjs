@@ -107,6 +107,16 @@ test(function an_answer_that_is_cut_goes_back_to_its_last_whole_text() {
   assert.deepEqual([m.content, d.tokens], ['Hi', [1]]);
 });
 
+test(function guessed_tokens_are_marked_and_counted() {
+  const m = {id: 'a', content: ''}, a = new Answer(m, emptyData());
+  const token = id => ({id, logprob: 0, top: []}), chunk = (ids, more) => ({text: 'x', tokens: ids, logprobs: ids.map(token), ...more});
+  a.add(chunk([1, 2, 3], {drafted: [0, 2]}));
+  a.add(chunk([4]));
+  a.add(chunk([5, 6], {drafted: [1], finish_reason: 'stop', timing: {decode_ms: 10}, usage: {}, speculation: {drafted: 8, accepted: 3, speed_up: 1.456}}));
+  assert.deepEqual(a.data.data.map(t => Boolean(t.drafted)), [true, false, true, false, false, true]);
+  assert.ok(figureWords(a.figures()).includes('3 of 8 guesses right, 1.46 times as fast'));
+});
+
 test(function what_was_held_back_for_a_tag_comes_out_when_the_answer_is_cut() {
   const plain = {id: 'a', content: 'so '}, a = new Answer(plain, {...emptyData(), tokens: [9]});
   a.add({text: 'it ', deltas: [{channel: 'content', text: 'it'}], tokens: [1]});

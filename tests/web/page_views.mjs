@@ -18,7 +18,7 @@ test(async function tokens_are_coloured_by_probability_and_by_surprisal() {
     await page.getByLabel('surprisal').check();
     assert.notDeepEqual(await classes(), before);
     assert.match(await page.locator('.legend').innerText(), /bits/);
-    assert.match(await tokens.first().getAttribute('aria-label'), /%$/);
+    assert.match(await tokens.first().getAttribute('aria-label'), /%(, guessed)?$/);
     await tokens.nth(4).hover();
     await page.waitForSelector('#alternatives meter');
     assert.equal(await page.locator('#alternatives button').count(), 5);
@@ -27,6 +27,22 @@ test(async function tokens_are_coloured_by_probability_and_by_surprisal() {
     assert.equal(await page.locator('#alternatives').count(), 0);
     await press(page, 'tokens');
     assert.equal(await text(page), words);
+  });
+});
+
+test(async function guessed_tokens_are_underlined() {
+  await using({settings: {model: 'stories', values: {temp: 0}, max_tokens: '60'}}, async page => {
+    await page.route('**/v1/runnel/generate', r => r.continue({postData: JSON.stringify({...r.request().postDataJSON(), speculate: ['ngram'], draft_min: 4})}));
+    await talk(page, 'Tim had a big red car. Tim liked his big red car. One day Tim had a');
+    assert.match(await page.locator('.figures').last().innerText(), /[1-9]\d* of \d+ guesses right/);
+    await press(page, 'tokens');
+    await page.locator('.token').first().waitFor();
+    const guessed = page.locator('.token.guessed');
+    assert.ok(await guessed.count() > 0);
+    assert.match(await guessed.first().getAttribute('aria-label'), /, guessed$/);
+    assert.equal(await guessed.first().evaluate(e => getComputedStyle(e).textDecorationLine), 'underline');
+    assert.match(await page.locator('.legend').innerText(), /guessed/);
+    await picture(page, 'guessed');
   });
 });
 

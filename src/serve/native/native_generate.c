@@ -42,6 +42,7 @@ void native_put_chunk(json_writer *w, const job_part *p, const rn_chunk *c) {
     json_put_key(w, "tokens");
     json_put_ids(w, c->tokens, c->n_tokens);
     put_token_data(w, p->job, c);
+    json_put_drafted(w, c);
     put_prompt_scores(w, c);
     if (c->n_dropped) json_member_whole(w, "dropped", (int64_t)c->n_dropped);
     if (!p->is_done) return;
