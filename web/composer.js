@@ -23,9 +23,12 @@ export class Composer {
     const text = this.area.value;
     if (!text.trim() || this.isSending) return;
     this.isSending = true;
-    if (await this.onSend(text) !== false) this.set('');
-    this.isSending = false;
-    this.area.focus();
+    try {
+      if (await this.onSend(text) !== false) this.set('');
+    } finally {
+      this.isSending = false;
+      this.area.focus();
+    }
   }
 
   set(text) {

@@ -54,7 +54,7 @@ bar.append(menuButton, title, h('.views', {role: 'group', 'aria-label': 'View'},
 
 const chat = new ChatView(main), server = new ServerView();
 let compare = null;
-const composer = new Composer(find('composer'), {onSend: send, onStop: () => talk.stopAll()});
+const composer = new Composer(find('composer'), {onSend: send, onStop: () => talk?.stopAll()});
 const sidebar = new Sidebar(find('sidebar'), {
   onOpen: (id, message) => open(id, message), onNew: () => fresh(), onClose: () => openSide(false),
 });
@@ -129,8 +129,12 @@ function openSettings(isOpen) {
 
 // ---- conversations --------------------------------------------------------------------------------------------------
 
+let setBegun = null;
+const begun = new Promise(resolve => { setBegun = resolve; });      // there is a conversation: the server was reached
+
 function use(next, message) {
   talk = next;
+  setBegun();
   const mine = fn => e => { if (talk === next) fn(e.detail); };
   next.addEventListener('change', mine(() => { redraw(); showRunning(); }));
   next.addEventListener('message', mine(m => { chat.grow(m); compare.grow(m); }));
@@ -178,6 +182,7 @@ async function open(id, message) {
 }
 
 async function send(text) {
+  await begun;
   if (talk.last?.state === 'running') {
     toast('The answer is still coming: wait for it, or stop it (Escape).');
     return false;

@@ -143,7 +143,7 @@ test(async function other_answers_and_edits_are_versions_that_can_be_walked_thro
     await page.waitForFunction(() => document.querySelector('.message.user .body').innerText === 'Another day');
     await page.getByRole('button', {name: 'Undo'}).click();
     await done(page, 2);
-    assert.deepEqual(await page.locator('.message.user .body').allInnerTexts(), ['One day', 'And then']);
+    await page.waitForFunction(() => [...document.querySelectorAll('.message.user .body')].map(e => e.innerText).join() === 'One day,And then');
   });
 });
 
