@@ -37,6 +37,15 @@ def generate_gives_tokens_times_and_the_reason_of_the_end():
 
 
 @test
+def choices_come_in_their_order_whichever_ends_first():
+    with Folder() as folder, serving(chat_model(folder), '--streams', '8') as s:
+        choices = good(s, NATIVE, prompt=TIME, n=8, seed=1, temperature=1.5, stop=[' the'], max_tokens=60)['choices']
+        equal([c['choice'] for c in choices], list(range(8)))
+        lengths = [len(c['tokens']) for c in choices]
+        check(lengths != sorted(lengths), lengths)
+
+
+@test
 def field_3_14_a_request_with_a_timeout_ends_with_what_was_made():
     with Folder() as folder, serving(chat_model(folder)) as s:
         choice = good(s, NATIVE, prompt=TIME, max_tokens_per_second=20, timeout=0.5, ignore_eos=True)['choices'][0]

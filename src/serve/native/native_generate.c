@@ -80,7 +80,8 @@ static void whole_chunk(job *j, job_part *p, const rn_chunk *c) {
     p->state[0] += (int64_t)c->n_dropped;
     if (!p->is_done) return;
     // Written here and not at the job's end: the chunk's token times are valid only until the stream's next call.
-    json_writer w = {&j->body, j->body.n > 0};
+    bytes choice = {0};
+    json_writer w = {&choice, false};
     json_put_begin(&w, '{');
     json_member_whole(&w, "choice", p->index);
     json_member_bytes(&w, "text", &p->text);
@@ -103,21 +104,20 @@ static void whole_chunk(job *j, job_part *p, const rn_chunk *c) {
     last.finish_detail = p->detail;
     json_put_finish(&w, &last, answer_of(j)->has_token_times);
     json_put_end(&w, '}');
+    bytes_free(&p->text);
+    p->text = choice;
 }
 
 static void whole_end(job *j) {
-    bytes choices = j->body;
-    j->body = (bytes){0};
     json_writer w = {&j->body, false};
     json_put_begin(&w, '{');
     json_member_string(&w, "id", j->id);
     json_member_whole(&w, "created", j->created);
     json_member_string(&w, "model", job_model_name(j));
-    json_member_begin(&w, "choices", '['); // in the order in which they finished
-    json_put_raw(&w, choices.data);
+    json_member_begin(&w, "choices", '[');
+    for (size_t i = 0; i < j->n_parts; i++) json_put_raw(&w, j->parts[i].text.data);
     json_put_end(&w, ']');
     json_put_end(&w, '}');
-    bytes_free(&choices);
 }
 
 static const job_format stream_format = {NULL, stream_chunk, stream_end, NULL, free},
