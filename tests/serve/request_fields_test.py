@@ -14,7 +14,7 @@ PAGE = (ROOT / 'docs/server-api.md').read_text()
 DIALECTS = [(ROOT / f'docs/{name}.md').read_text() for name in ('anthropic-api', 'ollama-api')]       # their members: the first cells of `## Requests`
 # What stands in the page's prose between backticks and is no member of a request: members of answers, values, error codes, programs.
 NO_MEMBERS = set('''
-    begun cancelled choices chunk code completion_probabilities data decoded_token deltas document dropped end error finish_detail finish_reason
+    begun cancelled choices chunk code completion_probabilities data decoded_token deltas document drafted dropped end error finish_detail finish_reason
     generation_settings index input_tokens logprob n_ctx n_evaluated message n_prompt n_prompt_tokens param position progress prompt_token_ids reasoning_content
     relevance_score results runnel score state stop_type stopping_word timings token_id token_ids tokens_evaluated tokens_predicted usage
     after auto base64 base_url bytes cancel compact custom drop-oldest dumps free json_object eos first float function_call function_call_output generate high last length limit low mcp mean
