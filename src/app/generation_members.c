@@ -185,17 +185,9 @@ static bool each_drafter(void *target, size_t i, const char *key, const json_ite
 }
 
 static bool each_verify(void *target, size_t i, const char *key, const json_item *value, char *why) {
-    static const char *const words[] = {"match", "reject", "typical"};
-    json_span text;
+    static const char *const words[] = {"match", "reject", "typical"}; // in the order of rn_spec_verify
     (void)i, (void)key;
-    if (!json_item_text(value, &text, why)) return false;
-    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-        if (strcmp(text.data, words[k]) == 0) {
-            ((generation *)target)->spec_verify = (int32_t)k;
-            return true;
-        }
-    snprintf(why, NUMBER_WHY, "'%.60s' is not one of match, reject, typical", text.data);
-    return false;
+    return json_item_word(value, words, 3, &((generation *)target)->spec_verify, why);
 }
 
 static bool add_prediction(generation *g, const json_item *value, char *why) {

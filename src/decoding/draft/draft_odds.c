@@ -69,7 +69,7 @@ void draft_step_init(struct draft_step *step, const struct step_time *time, int3
     // Rows of a step double from trial to trial; all of its streams may try at once.
     const int32_t share = (2 * n_known + 2 - n_rows) / n_streams;
     step->most = share > 1 ? share : 1;
-    int32_t from = 0; // of the stretch that i lies in
+    int32_t from = 0, to = 0; // sizes that were measured, between which i lies
     for (int32_t i = 0; i <= DRAFT_MOST; i++) {
         step->cheap_ns[i] = base + i * cheap;
         if (i == 0)
@@ -79,25 +79,30 @@ void draft_step_init(struct draft_step *step, const struct step_time *time, int3
         else if (i > last)
             step->ns[i] = step->ns[i - 1] + (row < cheap ? row : cheap);
         else { // towards the next size that was measured with this least time
-            int32_t to = i;
-            while (to < last && least[to + 1] == least[i]) to++;
+            if (i > to)
+                for (from = to, to = i; to < last && least[to + 1] == least[i];) to++;
             step->ns[i] = step->ns[from] + (least[i] - step->ns[from]) * (i - from) / (to - from);
-            if (i == to) from = i;
         }
+    }
+}
+
+void draft_expect(const struct draft_odds *o, const struct draft *draft, double *more) {
+    double reach[DRAFT_MOST], sum = 0; // reach: how probable it is that a node's path is right
+    for (int32_t i = 0; i < draft->n; i++) {
+        const int32_t parent = draft->parents[i];
+        reach[i] = (parent == DRAFT_ROOT ? 1 : reach[parent]) * draft_odds_of(o, draft->classes[i]);
+        more[i] = sum += reach[i];
     }
 }
 
 int32_t draft_length(const struct draft_odds *o, const struct draft *draft, const struct draft_step *step,
                      const double *ns) {
     if (ns[0] == 0) return 0; // no step was measured
-    const int32_t n = draft->n < step->most ? draft->n : step->most;
-    double reach[DRAFT_MOST], best = step->n_tokens / ns[0] * DRAFT_LEAST_GAIN, more = 0;
+    double more[DRAFT_MOST], best = step->n_tokens / ns[0] * DRAFT_LEAST_GAIN;
     int32_t length = 0;
-    for (int32_t i = 0; i < n; i++) {
-        const int32_t parent = draft->parents[i];
-        reach[i] = (parent == DRAFT_ROOT ? 1 : reach[parent]) * draft_odds_of(o, draft->classes[i]);
-        more += reach[i];
-        const double rate = (step->n_tokens + more) / ns[i + 1];
+    draft_expect(o, draft, more);
+    for (int32_t i = 0; i < draft->n && i < step->most; i++) {
+        const double rate = (step->n_tokens + more[i]) / ns[i + 1];
         if (rate > best) best = rate, length = i + 1;
     }
     return length;

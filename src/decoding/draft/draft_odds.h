@@ -54,6 +54,8 @@ void draft_step_init(struct draft_step *step, const struct step_time *time, int3
                      double n_tokens);
 // Tokens in the time of a step must be so many more than without a draft, since shares and times are estimates.
 #define DRAFT_LEAST_GAIN 1.03
+// Tokens that the draft's first nodes are expected to add: more[i] of nodes 0..i, more [draft->n]. A node counts with the product of the shares on its path.
+void draft_expect(const struct draft_odds *o, const struct draft *draft, double *more);
 // How many of the draft's first nodes are worth their rows, 0..n, where steps take ns[guesses].
 int32_t draft_length(const struct draft_odds *o, const struct draft *draft, const struct draft_step *step,
                      const double *ns);

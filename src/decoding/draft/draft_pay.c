@@ -19,14 +19,11 @@ double draft_share_ns(const struct strategy_slot *slot, int32_t n_rows, int32_t 
 }
 
 void draft_pay_learn(struct draft_pay *p, const struct draft_odds *odds, const struct draft *draft) {
-    float reach[DRAFT_MOST], more = 0;
+    double more[DRAFT_MOST];
+    draft_expect(odds, draft, more);
     for (int32_t i = 0; i < DRAFT_MOST; i++) {
-        if (i < draft->n) {
-            const int32_t parent = draft->parents[i];
-            reach[i] = (parent == DRAFT_ROOT ? 1 : reach[parent]) * draft_odds_of(odds, draft->classes[i]);
-            more += reach[i];
-        }
-        p->more[i] = p->is_known ? p->more[i] + weight * (more - p->more[i]) : more;
+        const float m = draft->n == 0 ? 0 : (float)more[i < draft->n ? i : draft->n - 1];
+        p->more[i] = p->is_known ? p->more[i] + weight * (m - p->more[i]) : m;
     }
     p->is_known = true;
 }

@@ -233,18 +233,6 @@ static int32_t least_of(size_t a, size_t b, size_t c) {
     return (int32_t)(ab < c ? ab : c);
 }
 
-// Guesses of the draft that are expected to be right.
-static double expected(const struct drafts *d) {
-    const struct draft *const p = &d->proposed;
-    double reach[DRAFT_MOST], sum = 0;
-    for (int32_t i = 0; i < p->n; i++) {
-        reach[i] = (p->parents[i] == DRAFT_ROOT ? 1 : reach[p->parents[i]]) *
-                   draft_odds_of(&d->of[d->chosen]->odds, p->classes[i]);
-        sum += reach[i];
-    }
-    return sum;
-}
-
 void drafts_add_rows(struct drafts *d, struct row_list *rows) {
     const int32_t room = least_of(rows->cap - rows->n, rows->n_logits - 1, (size_t)rows->n_scratch);
     d->n_rows_beside = rows->n_rows_beside + rows->n - 1, d->n_streams_beside = rows->n_streams_beside;
@@ -254,7 +242,11 @@ void drafts_add_rows(struct drafts *d, struct row_list *rows) {
         d->asks_model = false;
     }
     draft_cut(&d->proposed, room < d->most ? room : d->most, rows->n_tokens - 1);
-    rows->n_expected += expected(d);
+    if (d->proposed.n > 0) {
+        double more[DRAFT_MOST];
+        draft_expect(&d->of[d->chosen]->odds, &d->proposed, more);
+        rows->n_expected += more[d->proposed.n - 1];
+    }
     for (int32_t i = 0; i < d->proposed.n; i++)
         rows->rows[rows->n++] =
             (struct lm_row){.seq = STRATEGY_MAIN,
