@@ -3,8 +3,7 @@
 #include "app/say.h"
 #include "serve/anthropic/anthropic_input.h"
 #include "serve/anthropic/message_answer.h"
-#include "serve/api/api_budget.h"
-#include "serve/api/chat_form.h"
+#include "serve/api/chat_turn.h"
 #include "serve/api/form_members.h"
 #include "serve/jobs/session_store.h"
 #include <stdio.h>
@@ -164,27 +163,14 @@ static void fill_chat(message_request *q) {
     if (q->in.tools.n) q->chat.tools = app_text("[%s]", q->in.tools.data);
 }
 
-static bool make_request(message_request *q, rn_request *req, rn_sampling *sampling, rn_chat *chat) {
-    api_error *const e = &q->r.error;
-    rn_request_init(req);
-    if (!api_generation_apply(&q->g, q->r.server, req, sampling, 0, e) ||
-        !chat_form_apply(&q->chat, req, chat, q->r.server, e))
-        return false;
-    chat->parse_special = q->g.g.parse_special;
-    req->model = q->r.model;
-    return true;
-}
-
 static bool begin_part(message_request *q, job *j) {
-    rn_request req;
-    rn_sampling sampling;
-    rn_chat chat;
+    chat_turn turn;
     if (!api_generation_admit(&q->g, &q->r, j) || !chat_form_force(&q->chat, &q->r, j) ||
-        !make_request(q, &req, &sampling, &chat))
+        !chat_turn_make(&turn, &q->r, &q->g, &q->chat, 0))
         return false;
     j->one_call = q->chat.one_call;
-    if (j->session) req.session = session_of(j->session);
-    return job_begin_part(j, 0, &req, "messages", &q->r.error);
+    if (j->session) turn.req.session = session_of(j->session);
+    return job_begin_part(j, 0, &turn.req, "messages", &q->r.error);
 }
 
 static job *begin_job(message_request *q) {
@@ -231,44 +217,17 @@ void route_messages(struct server *s, http_exchange *x, const http_request *http
 
 // ---- counting -------------------------------------------------------------------------------------------------------
 
-// The library's own count of the prompt that the request would have. False: the error says why.
-static bool count_tokens(message_request *q, int64_t *n_tokens) {
-    rn_request req;
-    rn_sampling sampling;
-    rn_chat chat;
-    rn_error err = {0};
-    int32_t *ids = NULL;
-    size_t n = 0;
-    fill_chat(q);
-    if (!make_request(q, &req, &sampling, &chat)) return false;
-    req.max_tokens = 0;
-    const rn_status st = rn_request_tokens(q->r.server->engine, &req, &ids, &n, &err);
-    rn_free(ids);
-    *n_tokens = (int64_t)n;
-    return st == RN_OK || api_fail_begin(&q->r.error, st, &err, "messages");
-}
-
 void route_count_tokens(struct server *s, http_exchange *x, const http_request *http) {
     message_request *const q = app_alloc(sizeof *q);
-    int64_t n = 0;
-    uint64_t n_reserved = 0;
-    bytes body = {0};
     if (!q) {
         api_answer_error(x, &api_no_memory);
         return;
     }
-    if (open_request(q, s, http) && api_budget_take(&q->r, api_budget_estimate(q->r.n_body), &n_reserved) &&
-        count_tokens(q, &n)) {
-        char *const ignored = api_request_ignored(&q->r);
-        json_writer w = {&body, false};
-        json_put_begin(&w, '{');
-        json_member_whole(&w, "input_tokens", n);
-        json_put_end(&w, '}');
-        http_answer(x, 200, "application/json", (const char *const[]){ignored, NULL}, body.data, body.n);
-        free(ignored);
-    } else
-        api_answer_error(x, &q->r.error);
-    bytes_free(&body);
-    api_budget_settle(&q->r, n_reserved, (uint64_t)n);
+    bool ok = open_request(q, s, http);
+    if (ok) {
+        fill_chat(q);
+        ok = chat_turn_answer_count(x, &q->r, &q->g, &q->chat, NULL);
+    }
+    if (!ok) api_answer_error(x, &q->r.error);
     close_request(q);
 }

@@ -1,7 +1,7 @@
 // serve/openai/chat_completions.c - POST /v1/chat/completions, streamed or whole.
 #include "serve/openai/chat_completions.h"
 #include "app/say.h"
-#include "serve/api/chat_form.h"
+#include "serve/api/chat_turn.h"
 #include "serve/jobs/session_store.h"
 #include "serve/openai/openai_json.h"
 #include <stdlib.h>
@@ -287,7 +287,6 @@ static bool note_prompt_ids(chat_request *c, job *j, rn_request *req) {
     int32_t *ids = NULL;
     size_t n = 0;
     if (!c->g.has_ids) return true;
-    req->model = j->model;
     const rn_status st = rn_request_tokens(j->server->engine, req, &ids, &n, &err);
     json_writer w = {&answer_of(j)->prompt_ids, false};
     for (size_t i = 0; st == RN_OK && i < n; i++) json_put_whole(&w, ids[i]);
@@ -299,17 +298,13 @@ static bool begin_parts(chat_request *c, job *j) {
     if (!api_generation_admit(&c->g, &c->r, j) || !chat_form_force(&c->chat, &c->r, j)) return false;
     j->one_call = c->chat.one_call;
     for (size_t i = 0; i < j->n_parts; i++) {
-        rn_request req;
-        rn_sampling sampling;
-        rn_chat chat;
-        rn_request_init(&req);
-        if (!api_generation_apply(&c->g, c->r.server, &req, &sampling, (int32_t)i, &c->r.error)) return false;
-        if (!chat_form_apply(&c->chat, &req, &chat, j->server, &c->r.error)) return false;
-        chat.parse_special = c->g.g.parse_special;
-        req.logprobs = c->body.logprobs ? c->body.top_logprobs : -1;
-        if (j->session) req.session = session_of(j->session);
-        if (i == 0 && !note_prompt_ids(c, j, &req)) return false;
-        if (!job_begin_part(j, i, &req, "messages", &c->r.error)) return false;
+        chat_turn turn;
+        rn_request *const req = &turn.req;
+        if (!chat_turn_make(&turn, &c->r, &c->g, &c->chat, (int32_t)i)) return false;
+        req->logprobs = c->body.logprobs ? c->body.top_logprobs : -1;
+        if (j->session) req->session = session_of(j->session);
+        if (i == 0 && !note_prompt_ids(c, j, req)) return false;
+        if (!job_begin_part(j, i, req, "messages", &c->r.error)) return false;
     }
     return true;
 }

@@ -3,7 +3,7 @@
 #include "serve/openai/responses.h"
 #include "app/say.h"
 #include "serve/api/api.h"
-#include "serve/api/api_budget.h"
+#include "serve/api/chat_turn.h"
 #include "serve/api/form_members.h"
 #include "serve/jobs/response_store.h"
 #include "serve/jobs/session_store.h"
@@ -415,28 +415,17 @@ static void fill_echo(response_request *q) {
 }
 
 // The library's request; sampling and chat are the caller's.
-static bool make_request(response_request *q, rn_request *req, rn_sampling *sampling, rn_chat *chat) {
-    rn_request_init(req);
-    if (!api_generation_apply(&q->g, q->r.server, req, sampling, 0, &q->r.error)) return false;
-    if (!chat_form_apply(&q->chat, req, chat, q->r.server, &q->r.error)) return false;
-    chat->parse_special = q->g.g.parse_special;
-    req->model = q->r.model;
-    return true;
-}
-
 static void call_it_input(api_error *e) { // what the library calls messages
     if (strncmp(e->param, "messages", 8) == 0) snprintf(e->param, sizeof e->param, "input");
 }
 
 static bool begin_part(response_request *q, job *j) {
-    rn_request req;
-    rn_sampling sampling;
-    rn_chat chat;
+    chat_turn turn;
     if (!api_generation_admit(&q->g, &q->r, j) || !chat_form_force(&q->chat, &q->r, j)) return false;
     j->one_call = q->chat.one_call;
-    if (!make_request(q, &req, &sampling, &chat)) return false;
-    if (j->session) req.session = session_of(j->session);
-    return job_begin_part(j, 0, &req, "messages", &q->r.error);
+    if (!chat_turn_make(&turn, &q->r, &q->g, &q->chat, 0)) return false;
+    if (j->session) turn.req.session = session_of(j->session);
+    return job_begin_part(j, 0, &turn.req, "messages", &q->r.error);
 }
 
 static job *begin_job(response_request *q) {
@@ -491,47 +480,20 @@ void route_responses(struct server *s, http_exchange *x, const http_request *htt
 
 // ---- counting -------------------------------------------------------------------------------------------------------
 
-static bool count_tokens(response_request *q, int64_t *n_tokens) {
-    rn_request req;
-    rn_sampling sampling;
-    rn_chat chat;
-    rn_error err = {0};
-    int32_t *ids = NULL;
-    size_t n = 0;
-    fill_chat(q);
-    if (!make_request(q, &req, &sampling, &chat)) return false;
-    req.max_tokens = 0;
-    const rn_status st = rn_request_tokens(q->r.server->engine, &req, &ids, &n, &err);
-    rn_free(ids);
-    *n_tokens = (int64_t)n;
-    if (st == RN_OK) return true;
-    api_fail_begin(&q->r.error, st, &err, "messages");
-    call_it_input(&q->r.error);
-    return false;
-}
-
 void route_response_tokens(struct server *s, http_exchange *x, const http_request *http) {
     response_request *const q = app_alloc(sizeof *q);
-    int64_t n = 0;
-    uint64_t n_reserved = 0;
-    bytes body = {0};
     if (!q) {
         api_answer_error(x, &api_no_memory);
         return;
     }
-    if (open_request(q, s, http) && api_budget_take(&q->r, api_budget_estimate(q->r.n_body), &n_reserved) &&
-        count_tokens(q, &n)) {
-        char *const ignored = api_request_ignored(&q->r);
-        json_writer w = {&body, false};
-        json_put_begin(&w, '{');
-        json_member_string(&w, "object", "response.input_tokens");
-        json_member_whole(&w, "input_tokens", n);
-        json_put_end(&w, '}');
-        http_answer(x, 200, "application/json", (const char *const[]){ignored, NULL}, body.data, body.n);
-        free(ignored);
-    } else
+    bool ok = open_request(q, s, http);
+    if (ok) {
+        fill_chat(q);
+        ok = chat_turn_answer_count(x, &q->r, &q->g, &q->chat, "response.input_tokens");
+    }
+    if (!ok) {
+        call_it_input(&q->r.error);
         api_answer_error(x, &q->r.error);
-    bytes_free(&body);
-    api_budget_settle(&q->r, n_reserved, (uint64_t)n);
+    }
     close_request(q);
 }
