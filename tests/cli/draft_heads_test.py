@@ -4,10 +4,13 @@ import json
 import os
 import pathlib
 
+from formula_folder import numbers
 from harness import Folder, Skip, check, equal, main, runnel, test
+from hf_folder import copy_folder, read_tensors, write_tensors
 
 ROOT = pathlib.Path(__file__).parents[2]
-SHARED = pathlib.Path(os.environ.get('RUNNEL_SHARED') or ROOT.parent / 'shared') / 'models/stories'
+MATERIAL = pathlib.Path(os.environ.get('RUNNEL_SHARED') or ROOT.parent / 'shared')
+SHARED = MATERIAL / 'models/stories'
 KINDS = ('medusa', 'eagle')
 PROMPT = 'Once upon a time, there was a little girl named Lily.'
 
@@ -59,6 +62,51 @@ def heads_are_converted_and_made_smaller():
                 check(figures['accepted'] > 15, file, figures)
             runnel('convert', '--draft-heads', out, folder / 'again.gguf', '--type', 'q4_0').fails(2, 'is Q8_0 already')
     runnel('convert', '--draft-heads', '--lora', '-m', 'x', 'a', 'b').fails(2, '--draft-heads: has no effect with --lora')
+
+
+MIMO = {'embedding': 'token_layernorm', 'hidden': 'hidden_layernorm', 'matrix': 'input_proj', 'norm': 'final_layernorm'}
+DEEPSEEK = {'embedding': 'enorm', 'hidden': 'hnorm', 'matrix': 'eh_proj', 'norm': 'shared_head.norm'}
+
+
+def with_next_token_layers(golden, to, n, first, names, **changed):
+    """The golden with n such layers, copies of its last one; first: how the first one's names begin, with its number at the end."""
+    source = MATERIAL / 'goldens' / golden
+    if not source.exists():
+        raise Skip('no shared material: set RUNNEL_SHARED')
+    folder = copy_folder(source, to, **changed)
+    tensors = read_tensors(folder / 'model.safetensors')
+    last = max(int(name.split('.')[2]) for name in tensors if name.startswith('model.layers.'))
+    front, at = first.rsplit('.', 1)
+    embd = tensors['model.norm.weight'][1][0]
+    shapes = {'embedding': [embd], 'hidden': [embd], 'matrix': [embd, 2 * embd], 'norm': [embd]}
+    for k in range(n):
+        own = f'{front}.{int(at) + k}.'
+        tensors |= {own + name.split('.', 3)[3]: t for name, t in list(tensors.items()) if name.startswith(f'model.layers.{last}.')}
+        tensors |= {f'{own}{names[part]}.weight': ('F32', shape, numbers(f'{own}{part}_norm' if len(shape) == 1 else own + part, shape))
+                    for part, shape in shapes.items()}
+    write_tensors(folder / 'model.safetensors', tensors)
+    return folder
+
+
+def next_token_layers_draft(folder, n):
+    runnel('convert', folder, converted := folder / 'model.gguf').ok()
+    said = []
+    for model in (folder, converted):
+        asked = ['run', '-m', model, '-n', '60', '--ignore-eos', '--seed', '7', '--json', 'The cat sat on the mat']
+        plain, drafted = (runnel(*asked, *o).ok().lines for o in (['--no-speculate'], ['--speculate', 'mtp', '--draft-min', '6']))
+        equal(tokens(drafted), tokens(plain))
+        figures = drafted[-1]['speculation']
+        check(figures['drafted'] > 100 and sum(d > 0 for d, _ in figures['by_depth']) > n, figures)
+        said.append(tokens(plain))
+    equal(said[0], said[1])
+
+
+@test
+def next_token_layers_of_mimo_draft_from_folder_and_file():
+    with Folder() as folder:
+        mimo = with_next_token_layers('qwen2', folder / 'mimo', 1, 'model.mtp_layers.0', MIMO, architectures=['MiMoForCausalLM'],
+                                      model_type='mimo', num_nextn_predict_layers=1)
+        next_token_layers_draft(mimo, 1)
 
 
 @test

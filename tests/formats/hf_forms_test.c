@@ -19,7 +19,8 @@ static const struct hf_sizes sizes = {.n_head = 2,
                                       .value_heads = 4,
                                       .key_dim = 1,
                                       .value_dim = 1,
-                                      .groups = 2};
+                                      .groups = 2,
+                                      .n_embd = 2};
 
 struct row {
     enum hf_form form;
@@ -98,6 +99,7 @@ TEST(each_form_takes_the_numbers_that_its_name_says) {
         {HF_TILED_ROWS, 2, {4, 2}, 2, {2, 4}, false, 8, {0, 1, 4, 5, 2, 3, 6, 7}},
         {HF_TILED_HEADS, 1, {4}, 1, {4}, false, 4, {0, 2, 1, 3}},
         {HF_TILED_COLUMNS, 2, {2, 4}, 2, {4, 2}, false, 8, {0, 2, 1, 3, 4, 6, 5, 7}},
+        {HF_HALVES_SWAPPED, 2, {2, 4}, 2, {4, 2}, false, 8, {2, 3, 0, 1, 6, 7, 4, 5}},
         {HF_TILED_CONV, 3, {8, 1, 2}, 2, {2, 8}, false, 16, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15}},
     };
     for (size_t i = 0; i < N(rows); i++) check_row(&rows[i]);
@@ -177,6 +179,7 @@ TEST(shapes_that_a_form_does_not_fit_are_refused) {
         {HF_Z_OF_QKVZ, 2, {11, 1}, "11 rows, where 12 are expected"},
         {HF_TILED_QKV, 2, {9, 1}, "9 rows, where 8 are expected"},
         {HF_TILED_COLUMNS, 2, {2, 5}, "5 columns, where config.json says 4 heads of 1"},
+        {HF_HALVES_SWAPPED, 2, {2, 6}, "6 columns, where config.json says twice 2"},
         {HF_TILED_CONV, 3, {8, 2, 2}, "is not [channels, 1, taps]"},
         {HF_TILED_CONV, 2, {8, 2}, "is not [channels, 1, taps]"},
         {HF_TILED_HEADS, 1, {5}, "5 rows, where 4 are expected"},

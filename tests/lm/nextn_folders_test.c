@@ -24,6 +24,8 @@ struct family {
     const char *kind_member; // of config.json, with which the only layer of a model is like the copied one
     int kind_value;
     const char *extra, *extra_type; // one more tensor; NULL: none
+    const char *class_name;         // in place of the golden's; NULL: as it is
+    bool hidden_first;              // in the pairs that `proj` reads
 };
 static const struct family families[] = {
     {"deepseek-v3", 1, "model.layers.3.", "model.layers.3.enorm.weight", "model.layers.3.hnorm.weight",
@@ -36,6 +38,10 @@ static const struct family families[] = {
      "mtp.fc.weight", "mtp.norm.weight", .plus_one = true, .kind_member = "full_attention_interval", .kind_value = 1},
     {"qwen3.5", -1, "mtp.layers.0.", "mtp.pre_fc_norm_embedding.weight", "mtp.pre_fc_norm_hidden.weight",
      "mtp.fc.weight", "mtp.norm.weight", .plus_one = true, .kind_member = "full_attention_interval", .kind_value = 1},
+    {"qwen2", 1, "model.mtp_layers.0.", "model.mtp_layers.0.token_layernorm.weight",
+     "model.mtp_layers.0.hidden_layernorm.weight", "model.mtp_layers.0.input_proj.weight",
+     "model.mtp_layers.0.final_layernorm.weight", .kind_member = "max_window_layers", .class_name = "MiMoForCausalLM",
+     .hidden_first = true},
 };
 enum { N_FAMILIES = sizeof families / sizeof *families };
 
@@ -125,6 +131,7 @@ static bool write_folder(const struct family *f, const char *name, bool alone, i
         json_object_set_new(config, f->kind_member, json_integer(f->kind_value));
     }
     json_object_del(config, "num_nextn_predict_layers");
+    if (f->class_name) json_object_set_new(config, "architectures", json_pack("[s]", f->class_name));
     if (n_nextn >= 0) json_object_set_new(config, "num_nextn_predict_layers", json_integer(n_nextn));
     snprintf(out, 512, "%s/%s-%s", temp_dir(), f->golden, name);
     bool ok = CHECK(mkdir(out, 0700) == 0);
@@ -192,11 +199,14 @@ static bool project_pairs(const struct family *f, const char *folder, const int3
         for (int32_t i = 0; i < EMBD && f->plus_one; i++) norms[k].w[i] += 1;
     for (int32_t r = 0; r < N; r++) {
         double pair[2 * EMBD], x[EMBD];
+        double *const of_token = pair + (f->hidden_first ? EMBD : 0), *const of_hidden =
+                                                                          pair + (f->hidden_first ? 0 : EMBD);
         for (int32_t i = 0; i < EMBD; i++) {
-            pair[i] = (double)embd.w[tokens[r] * EMBD + i];
-            pair[EMBD + i] = (double)vectors[r * EMBD + i];
+            of_token[i] = (double)embd.w[tokens[r] * EMBD + i];
+            of_hidden[i] = (double)vectors[r * EMBD + i];
         }
-        for (int32_t k = 0; k < 2; k++) plain_rms_norm(pair + k * EMBD, EMBD, norms[k].w, 1e-6);
+        plain_rms_norm(of_token, EMBD, norms[0].w, 1e-6);
+        plain_rms_norm(of_hidden, EMBD, norms[1].w, 1e-6);
         plain_multiply(&proj, pair, x);
         for (int32_t i = 0; i < EMBD; i++) out[r * EMBD + i] = (float)x[i];
     }

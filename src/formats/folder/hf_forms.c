@@ -51,6 +51,8 @@ static uint64_t tiled_qkv(const struct hf_sizes *s, uint64_t r) {
     return r < n_qk ? r : n_qk + tiled_rows(s, r - n_qk);
 }
 
+static uint64_t other_half(const struct hf_sizes *s, uint64_t c) { return (c + s->n_embd) % (2 * s->n_embd); }
+
 // ---- number of rows that a folder's tensor must have --------------------------------------------
 
 static uint64_t of_queries(const struct hf_sizes *s) { return s->n_head * s->head_dim; }
@@ -153,6 +155,13 @@ static rn_status columns_of_values(const struct hf_sizes *s, const struct safete
                 p->n_cols, s->value_heads, s->value_dim);
 }
 
+static rn_status columns_of_pairs(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
+                                  rn_error *err) {
+    (void)matrices(s, t, p, err);
+    if (p->n_cols == 2 * s->n_embd) return RN_OK;
+    return fail(err, RN_E_FORMAT, "%" PRIu64 " columns, where config.json says twice %" PRIu64, p->n_cols, s->n_embd);
+}
+
 // ---- parts: the rows or columns that are taken --------------------------------------------------
 
 enum part { WHOLE, FIRST, SECOND, EVEN, ODD, WITHOUT_FIRST_TWO, NOPE, VALUE, LINEAR_QKV, GATES };
@@ -227,6 +236,7 @@ static const struct form forms[HF_N_FORMS] = {
     [HF_TILED_COLUMNS] = {columns_of_values, NULL, tiled_rows, .by_column = true},
     [HF_TILED_CONV] = {convolution, of_linear_qkv, tiled_qkv},
     [HF_TILED_MINUS_EXP] = {rows, of_value_heads, tiled_heads, .change = HF_NUMBERS_MINUS_EXP},
+    [HF_HALVES_SWAPPED] = {columns_of_pairs, NULL, other_half, .by_column = true},
 };
 
 static void set_shape(struct hf_plan *p, const struct safetensors_record *t) {

@@ -45,7 +45,8 @@ enum hf_form {
     HF_TILED_COLUMNS,
     HF_TILED_CONV,
     HF_TILED_MINUS_EXP,
-    HF_MXFP4, // hf_experts.c: of the tensors NAME_blocks and NAME_scales
+    HF_HALVES_SWAPPED, // columns [a, b], each as wide as the model's rows -> [b, a]
+    HF_MXFP4,          // hf_experts.c: of the tensors NAME_blocks and NAME_scales
     HF_MXFP4_EVEN,
     HF_MXFP4_ODD,
     HF_N_FORMS
@@ -55,7 +56,7 @@ enum hf_form {
 struct hf_sizes {
     uint64_t n_head, n_head_kv, head_dim, n_rot; // of all heads, or of the layer's
     uint64_t nope, value;                        // parts of a head of latent attention
-    uint64_t n_expert;
+    uint64_t n_expert, n_embd;
     uint64_t key_heads, value_heads, key_dim, value_dim, groups; // of recurrent layers
 };
 

@@ -13,13 +13,17 @@ static const struct hf_tensor_row llama[] = {
     GATED_FFN_BIASES(HF_MLP_BIAS),
     FREQUENCIES,
 };
-static const struct hf_tensor_row qwen2[] = {
-    TRUNK,
-    NORM_BEFORE_FFN(HF_AS_IT_IS),
-    ATTENTION_OF(IN_HALVES, HF_ALWAYS),
-    QKV_BIASES_OF(IN_HALVES, HF_ALWAYS),
-    GATED_FFN("mlp", "", HF_ALWAYS),
-    FREQUENCIES,
+#define QWEN2                                                                                                        \
+    TRUNK, NORM_BEFORE_FFN(HF_AS_IT_IS), ATTENTION_OF(IN_HALVES, HF_ALWAYS), QKV_BIASES_OF(IN_HALVES, HF_ALWAYS),    \
+        GATED_FFN("mlp", "", HF_ALWAYS), FREQUENCIES
+static const struct hf_tensor_row qwen2[] = {QWEN2};
+// MiMo (2505.07608): Qwen2 with next-token-prediction layers, mtp_layers.%d., whose matrix reads the hidden state before the embedding.
+static const struct hf_tensor_row mimo[] = {
+    QWEN2,
+    WEIGHT(L "token_layernorm", B "nextn.enorm", HF_NEXTN),
+    WEIGHT(L "hidden_layernorm", B "nextn.hnorm", HF_NEXTN),
+    WEIGHT(L "input_proj", B "nextn.eh_proj", HF_NEXTN, HF_HALVES_SWAPPED),
+    WEIGHT(L "final_layernorm", B "nextn.shared_head_norm", HF_NEXTN),
 };
 static const struct hf_tensor_row qwen3[] = {
     TRUNK,
@@ -150,6 +154,8 @@ static const struct hf_arch archs[] = {
     {"Ministral3ForCausalLM", "ministral3", "mistral3", "model.", SILU, HF_UNTIED, TENSORS(llama)},
     {"Qwen2ForCausalLM", "qwen2", "qwen2", "model.", SILU, HF_UNTIED, .windows_off = true, TENSORS(qwen2),
      DEFAULTS(qwen2_defaults)},
+    {"MiMoForCausalLM", "mimo", "qwen2", "model.", SILU, HF_UNTIED, .windows_off = true,
+     .nextn_layers = "mtp_layers.%d.", TENSORS(mimo)},
     {"Qwen2VLForConditionalGeneration", "qwen2_vl_text", "qwen2vl", "model.", SILU, HF_UNTIED, .windows_off = true,
      TENSORS(qwen2)},
     {"Qwen2_5_VLForConditionalGeneration", "qwen2_5_vl_text", "qwen2vl", "model.", SILU, HF_UNTIED,

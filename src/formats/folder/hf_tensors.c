@@ -157,6 +157,7 @@ struct hf_sizes hf_sizes_of(const struct hparams *hp, const struct layer_hparams
                              .nope = (uint64_t)hp->head_dim_nope,
                              .value = (uint64_t)hp->mla_head_dim_v,
                              .n_expert = (uint64_t)hp->n_expert,
+                             .n_embd = (uint64_t)hp->n_embd,
                              .key_heads = (uint64_t)hp->ssm_n_group,
                              .value_heads = (uint64_t)hp->ssm_n_head,
                              .key_dim = (uint64_t)hp->ssm_d_state,
