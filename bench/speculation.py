@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """Measures speculation against plain decoding in turn, A B A B ..., prompt by prompt, and checks that the tokens are the same.
 
-  bench/speculation.py [MODEL] [--prompts bench/prompts/stories.jsonl] [--rounds 3] [-n 128] [-t 1] [--temp 0] [--streams 1] -- OPTIONS
+  bench/speculation.py [MODEL] [--prompts bench/prompts/stories.jsonl] [--rounds 3] [-n 128] [-t 1] [--temp 0] [--streams 1] [--peer COMMAND] -- OPTIONS
 
 MODEL: the default model unless given. OPTIONS turn speculation on: -- --speculate ngram --draft-max 8. A line of the prompts: {"kind",
 "prompt"}; --chat sends them as user messages. --streams N: a kind's prompts in N streams at once, and the time of all of them.
-For each kind of prompt: speed against plain decoding (median of the rounds' pairs, geometric mean over prompts, and the worst prompt), tokens
-a step, rows a token, and how many guesses were right."""
+COMMAND is another engine's speculation, in turn with ours: split as a shell would, {model} {prompt} {n} {t} are filled in; it prints JSON with
+plain_tok_s and spec_tok_s.
+For each kind of prompt: speed against plain decoding (median of the rounds' pairs, geometric mean over prompts, and the worst prompt), the
+same as a part of what the steps' times allow (speed_up of docs/speculation.md), tokens a step, rows a token, and how many guesses were right;
+with --peer, its speed against its own plain decoding, and our tokens/s with guesses against its."""
 import argparse
 import json
 import math
 import pathlib
+import shlex
 import statistics
 import subprocess
 import sys
@@ -47,23 +51,40 @@ def together(command, options, prompts):
     return tokens, max(sum(line["timing"][k] for k in ("queue_ms", "prefill_ms", "decode_ms")) for line in lines) / len(tokens), figures
 
 
-def measure(once, options, rounds):
-    """once(options) as above, in turn without and with speculation."""
-    ratios = []
+def peer_once(command):
+    """(its plain, its speculation) in tokens/s."""
+    found = lines_of(command, [])[-1]
+    return found["plain_tok_s"], found["spec_tok_s"]
+
+
+def measure(once, options, rounds, peer):
+    """once(options) as above, in turn without and with speculation; peer: another engine's command, or None."""
+    ratios, peers = [], []
     for _ in range(rounds):
         plain, plain_ms, _ = once(["--speculate", "none"])
         drafted, ms, figures = once(options)
         if plain != drafted:
             sys.exit(f"speculation: other tokens than without: {plain} {drafted}")
         ratios.append(plain_ms / ms)
-    return {"speed": statistics.median(ratios), "tokens": len(plain), "ms": plain_ms, **figures}
+        if peer:
+            slow, fast = peer_once(peer)
+            peers.append((fast / slow, 1000 / ms / fast))
+    found = {"speed": statistics.median(ratios), "tokens": len(plain), "ms": plain_ms, **figures}
+    if peer:
+        found["peer"], found["over peer"] = (statistics.median(x) for x in zip(*peers))
+    return found
+
+
+def mean_of(values):
+    return f"{math.exp(statistics.mean(map(math.log, values))):.2f}" if values else "-"
 
 
 def row(name, found):
     tokens, drafted, accepted = (sum(f[k] for f in found) for k in ("tokens", "drafted", "accepted"))
-    return (name, len(found), f"{math.exp(statistics.mean(math.log(f['speed']) for f in found)):.2f}", f"{min(f['speed'] for f in found):.2f}",
-            f"{tokens / max(1, tokens - accepted):.2f}", f"{sum(f['rows_per_token'] * f['tokens'] for f in found) / tokens:.2f}",
-            f"{accepted} of {drafted}", f"{statistics.median(f['ms'] for f in found):.2f}")
+    return (name, len(found), mean_of([f["speed"] for f in found]), f"{min(f['speed'] for f in found):.2f}",
+            mean_of([f["speed"] / f["speed_up"] for f in found if f.get("speed_up")]), f"{tokens / max(1, tokens - accepted):.2f}", f"{sum(f['rows_per_token'] * f['tokens'] for f in found) / tokens:.2f}",
+            f"{accepted} of {drafted}", f"{statistics.median(f['ms'] for f in found):.2f}",
+            *[mean_of([f[k] for f in found]) for k in ("peer", "over peer") if k in found[0]])
 
 
 def main():
@@ -80,9 +101,18 @@ def main():
     ap.add_argument("--temp", default="0")
     ap.add_argument("--chat", action="store_true")
     ap.add_argument("--streams", type=int, default=1)
+    ap.add_argument("--peer", default="")
     ap.add_argument("--runnel", default=str(ROOT / "build/release/runnel"))
     a = ap.parse_args(argv[:cut])
     common = [*(["-m", a.model] if a.model else []), "-t", a.t, "-n", a.n, "--temp", a.temp, "--seed", "1"]
+    if a.peer and a.streams > 1:
+        sys.exit("speculation: --peer measures one stream")
+
+    def fill(word, prompt):
+        for name, value in (("{model}", a.model or ""), ("{prompt}", prompt), ("{n}", a.n), ("{t}", a.t)):
+            word = word.replace(name, value)
+        return word
+
     kinds = {}
     for line in a.prompts.read_text().splitlines():
         prompt = json.loads(line)
@@ -90,11 +120,12 @@ def main():
     for kind, prompts in kinds.items():
         if a.streams > 1:
             command = [a.runnel, "batch", *common, "--in-order", "--parallel", str(a.streams)]
-            tasks = [lambda options: together(command, options, (prompts * a.streams)[:a.streams])]
+            tasks = [(lambda options: together(command, options, (prompts * a.streams)[:a.streams]), None)]
         else:
-            tasks = [lambda options, p=p: one([a.runnel, "run", *common, "--json", "-p", p, *["--chat"] * a.chat], options) for p in prompts]
-        kinds[kind] = [measure(task, argv[cut + 1:], a.rounds) for task in tasks]
-    table = [("prompts", "n", "speed", "worst", "tokens/step", "rows/token", "right", "plain ms/token")]
+            tasks = [(lambda options, p=p: one([a.runnel, "run", *common, "--json", "-p", p, *["--chat"] * a.chat], options),
+                      [fill(word, p) for word in shlex.split(a.peer)]) for p in prompts]
+        kinds[kind] = [measure(task, argv[cut + 1:], a.rounds, peer) for task, peer in tasks]
+    table = [("prompts", "n", "speed", "worst", "of the steps'", "tokens/step", "rows/token", "right", "plain ms/token", *["peer's speed", "over the peer"] * bool(a.peer))]
     table += [row(kind, found) for kind, found in kinds.items()] + [row("all", [f for found in kinds.values() for f in found])]
     widths = [max(len(str(r[i])) for r in table) for i in range(len(table[0]))]
     for r in table:

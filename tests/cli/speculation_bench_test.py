@@ -24,6 +24,19 @@ def a_row_for_each_kind_of_prompt():
 
 
 @test
+def another_engine_is_measured_in_turn():
+    with Folder() as folder:
+        (folder / 'p.jsonl').write_text(json.dumps({'kind': 'stories', 'prompt': 'a "quoted" prompt'}))
+        (folder / 'peer.py').write_text('import json, sys\nassert sys.argv[1:] == ["a \\"quoted\\" prompt", "6"], sys.argv\n'
+                                        'print(json.dumps({"plain_tok_s": 50, "spec_tok_s": 100}))')
+        done = subprocess.run([sys.executable, BENCH / 'speculation.py', '--runnel', PROGRAM, '--prompts', folder / 'p.jsonl', '--rounds', '1', '-n', '6',
+                               '--peer', f"'{sys.executable}' '{folder / 'peer.py'}' {{prompt}} {{n}}", '--', '--speculate', 'ngram'],
+                              capture_output=True, text=True, check=False)
+        equal(done.stderr, '')
+        equal([line.split()[-2] for line in done.stdout.splitlines()[1:]], ['2.00', '2.00'])
+
+
+@test
 def other_tokens_than_without_speculation_are_an_error():
     with Folder() as folder:
         (folder / 'p.jsonl').write_text(json.dumps({'kind': 'stories', 'prompt': 'Once upon a time'}))
