@@ -292,8 +292,7 @@ typedef struct rn_request {
     // same. "mtp", "medusa", "eagle": what draft heads of the model expect
     // (rn_model_add_draft_heads()). "none": nothing. NULL (default): "suffix" where the engine
     // keeps finished answers or there is a prediction, else "ngram"; nothing with
-    // rn_engine_options.no_speculate, or with guidance_scale, for which drafters that are named are
-    // refused.
+    // rn_engine_options.no_speculate.
     const char *speculate;
     // Guesses of a step: at most draft_max, 1..63, 0 (default): 16. As many as pay, by how often
     // they were right and what steps took, but not fewer than draft_min, 0..draft_max.

@@ -1,7 +1,8 @@
 // decoding/sample_strategy.c - greedy decoding and sampling: one row in, one token out; with classifier-free guidance two rows, of the
-// prompt and of the negative prompt; with drafts one row for each guess, and a token out for each that was right, and one more.
+// negative prompt and of the prompt; with drafts as many for each guess, and a token out for each that was right, and one more.
 //
-// With guidance the prompt's last row is evaluated again, in one step with the negative prompt's last row.
+// With guidance the prompt's last row is evaluated again, in one step with the negative prompt's last row. A row of the main sequence
+// has that of the negative one right before it, so that rows that are left out for lack of memory are left out in pairs.
 //
 // Guesses are verified by drawing each token as it would be drawn without them ("sample and match"): the row of a token is taken from the guess that
 // equals it, as long as there is one. What is random is keyed by position, so tokens and bits are those without guesses.
@@ -51,7 +52,7 @@ struct sample_strategy {
     const struct guidance *guidance; // lent; NULL: none
     const struct rowmath *rowmath;
     float *mixed;      // [n_vocab] of the two rows; NULL without guidance
-    int32_t negative;  // the negative prompt's sequence
+    int32_t negative;  // the negative prompt's sequence; STRATEGY_MAIN without guidance
     int32_t n_emitted; // tokens of the answer, the pending one among them
     rn_status status;
     rn_error error;
@@ -61,8 +62,9 @@ static rn_status begin(strategy *base, rn_error *err) {
     struct sample_strategy *s = (struct sample_strategy *)base;
     const struct strategy_env *env = base->env;
     const struct guidance *g = s->guidance;
-    if (s->drafts) return drafts_begin(s->drafts, env, err);
-    return g ? env->ops->seq_open(env->user, 0, g->tokens, g->n_tokens - 1, &s->negative, err) : RN_OK;
+    rn_status st = RN_OK;
+    if (g) st = env->ops->seq_open(env->user, 0, g->tokens, g->n_tokens - 1, &s->negative, err);
+    return st == RN_OK && s->drafts ? drafts_begin(s->drafts, env, err) : st;
 }
 
 static int32_t prompt_from(const strategy *base) {
@@ -77,6 +79,9 @@ static uint32_t prompt_wants(const strategy *base, int32_t at) {
 }
 
 static int32_t n_text(const struct sample_strategy *s) { return s->n_prompt + s->n_emitted; }
+
+// Rows that a token has in a step.
+static int32_t n_each(const struct sample_strategy *s) { return s->guidance ? 2 : 1; }
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
@@ -97,18 +102,18 @@ static rn_status propose(strategy *base, struct row_list *rows, rn_error *err) {
     if (asks_helper(s)) return drafts_propose(s->drafts, rows, err);
     s->n_room = rows->n_tokens;
     if (s->n_pending == 0) return RN_OK;
-    if (s->guidance)
+    for (int32_t i = 0; i < s->n_pending && rows->n + (size_t)n_each(s) <= rows->cap; i++) {
+        const uint32_t logits = i == s->n_pending - 1 ? LM_WANT_LOGITS : 0;
+        if (s->guidance)
+            rows->rows[rows->n++] = (struct lm_row){
+                .seq = s->negative,
+                .token = s->n_emitted ? s->pending[i] : s->guidance->tokens[s->guidance->n_tokens - 1],
+                .parent = LM_APPEND,
+                .want = logits};
         rows->rows[rows->n++] =
-            (struct lm_row){.seq = s->negative,
-                            .token = s->n_emitted ? s->pending[0] : s->guidance->tokens[s->guidance->n_tokens - 1],
-                            .parent = LM_APPEND,
-                            .want = LM_WANT_LOGITS};
-    for (int32_t i = 0; i < s->n_pending && rows->n < rows->cap; i++)
-        rows->rows[rows->n++] = (struct lm_row){.seq = STRATEGY_MAIN,
-                                                .token = s->pending[i],
-                                                .parent = LM_APPEND,
-                                                .want = also | (i == s->n_pending - 1 ? LM_WANT_LOGITS : 0)};
-    if (s->drafts && rows->n == (size_t)s->n_pending) drafts_add_rows(s->drafts, rows);
+            (struct lm_row){.seq = STRATEGY_MAIN, .token = s->pending[i], .parent = LM_APPEND, .want = also | logits};
+    }
+    if (s->drafts && rows->n == (size_t)(n_each(s) * s->n_pending)) drafts_add_rows(s->drafts, rows, s->negative);
     return RN_OK;
 }
 
@@ -122,21 +127,26 @@ static const struct draft *draft_of(const struct sample_strategy *s, const struc
 
 static size_t row_of(const struct sample_strategy *s, const struct row_results *r, int32_t node) {
     const struct draft *const d = draft_of(s, r);
-    return d ? r->n - (size_t)d->n + (size_t)node : r->n - 1;
+    return d ? r->n - 1 - (size_t)(n_each(s) * (d->n - 1 - node)) : r->n - 1;
+}
+
+static bool has_node(const struct sample_strategy *s, const struct row_results *r, int32_t node) {
+    const size_t row = row_of(s, r, node);
+    return !results_dropped(r, row) && !(s->guidance && results_dropped(r, row - 1));
 }
 
 // The node of the draft that a token drawn behind `node` is; DRAFT_NONE: it is none that was evaluated.
 static int32_t next_node(const struct sample_strategy *s, const struct row_results *r, int32_t node, int32_t token) {
     const struct draft *const d = draft_of(s, r);
     const int32_t child = d ? draft_child(d, node, token) : DRAFT_NONE;
-    return child != DRAFT_NONE && !results_dropped(r, row_of(s, r, child)) ? child : DRAFT_NONE;
+    return child != DRAFT_NONE && has_node(s, r, child) ? child : DRAFT_NONE;
 }
 
 // ---- verification by chance ----
 
 static bool is_guess_behind(const struct sample_strategy *s, const struct row_results *r, int32_t node, int32_t i) {
     const struct draft *const d = draft_of(s, r);
-    return d->parents[i] == node && !results_dropped(r, row_of(s, r, i));
+    return d->parents[i] == node && has_node(s, r, i);
 }
 
 static int32_t draw_by_rejection(struct sample_strategy *s, const struct row_results *r, int32_t node, size_t n,
@@ -198,8 +208,8 @@ static void draw(struct sample_strategy *s, const struct row_results *r, int32_t
     s->status = RN_OK;
     const float *logits = results_logits(r, row_of(s, r, node));
     if (s->guidance) {
-        s->status = guidance_mix(s->rowmath, logits, results_logits(r, 0), s->n_vocab, s->guidance->scale, s->mixed,
-                                 &s->error);
+        s->status = guidance_mix(s->rowmath, logits, results_logits(r, row_of(s, r, node) - 1), s->n_vocab,
+                                 s->guidance->scale, s->mixed, &s->error);
         if (s->status != RN_OK) return;
         logits = s->mixed;
     }
@@ -223,7 +233,7 @@ static bool is_prompt_of_guidance(const struct sample_strategy *s, const struct 
 // Were all pending tokens evaluated, or the prompt's last row? Else the rest of them follow in the next step.
 static bool has_logits(const struct sample_strategy *s, const struct row_results *r) {
     if (r->at != RESULTS_OF_PROPOSAL) return r->at + (int32_t)r->n == s->n_prompt;
-    return s->guidance || r->n >= (size_t)s->n_pending;
+    return r->n >= (size_t)(n_each(s) * s->n_pending);
 }
 
 // ---- tokens that have to follow ----
@@ -292,18 +302,22 @@ static bool go_back(struct sample_strategy *s, const struct rewound *w, const in
     if (s->n_pending < 1) s->n_pending = 1, s->pending[0] = w->last;
     if (s->drafts) drafts_cut(s->drafts, n_text(s));
     if (s->guidance)
-        s->base.env->ops->seq_truncate(s->base.env->user, s->negative, s->guidance->n_tokens - 1 + s->n_emitted);
+        s->base.env->ops->seq_truncate(s->base.env->user, s->negative,
+                                       s->guidance->n_tokens + s->n_emitted - s->n_pending);
     return false;
 }
 
-// Drafters read results of the step's rows: first those of tokens that are certain.
+// Drafters read results of the step's rows: first those of tokens that are certain. With guidance the prompt's last one comes again.
 static void show_certain(struct sample_strategy *s, const struct row_results *r) {
     const bool is_prompt = r->at != RESULTS_OF_PROPOSAL;
-    const int32_t n_rows = (int32_t)r->n;
+    const int32_t each = is_prompt ? 1 : n_each(s), n_rows = (int32_t)r->n / each;
+    int32_t places[MOST_PENDING];
     struct certain_rows rows = {.results = r,
                                 .at = is_prompt ? r->at : n_text(s) - s->n_pending,
                                 .n = is_prompt || n_rows < s->n_pending ? n_rows : s->n_pending};
     if (!s->drafts) return;
+    for (int32_t i = 0; each > 1 && i < rows.n; i++) places[i] = i * each + each - 1, rows.rows = places;
+    if (is_prompt_of_guidance(s, r) && rows.at + rows.n == s->n_prompt) rows.n--;
     s->n_certain = rows.at + rows.n;
     drafts_observe(s->drafts, &rows);
 }
@@ -318,8 +332,7 @@ static void show_path(struct sample_strategy *s, const struct row_results *r, co
 // Guesses from the prediction that were evaluated.
 static void count_predicted(struct sample_strategy *s, const struct row_results *r) {
     const struct draft *const d = draft_of(s, r);
-    for (int32_t i = 0; d && i < d->n; i++)
-        s->figures->n_predicted += d->predicted[i] && !results_dropped(r, row_of(s, r, i));
+    for (int32_t i = 0; d && i < d->n; i++) s->figures->n_predicted += d->predicted[i] && has_node(s, r, i);
 }
 
 // Emits tokens: drawn ones as long as there are rows, and those that have to follow as far as there is room.
@@ -363,7 +376,8 @@ static rn_status emit_tokens(struct sample_strategy *s, const struct row_results
     for (int32_t i = n_path; answer == EMIT_NEXT && i < n_emitted; i++) s->pending[s->n_pending++] = emitted[i];
     if (!draft_of(s, r)) return RN_OK;
     show_path(s, r, path, n_path);
-    return env->ops->seq_keep(env->user, STRATEGY_MAIN, path, n_path, err);
+    const rn_status st = env->ops->seq_keep(env->user, STRATEGY_MAIN, path, n_path, err);
+    return st == RN_OK && s->guidance ? env->ops->seq_keep(env->user, s->negative, path, n_path, err) : st;
 }
 
 static rn_status absorb(strategy *base, const struct row_results *r, const struct emitter *out, rn_error *err) {
@@ -373,8 +387,9 @@ static rn_status absorb(strategy *base, const struct row_results *r, const struc
     show_certain(s, r);
     if (!has_logits(s, r)) {
         if (r->at != RESULTS_OF_PROPOSAL) return RN_OK; // of the prompt, for drafters alone
-        s->n_pending -= (int32_t)r->n;
-        for (int32_t i = 0; i < s->n_pending; i++) s->pending[i] = s->pending[i + (int32_t)r->n];
+        const int32_t n_done = (int32_t)r->n / n_each(s);
+        s->n_pending -= n_done;
+        for (int32_t i = 0; i < s->n_pending; i++) s->pending[i] = s->pending[i + n_done];
         return RN_OK;
     }
     s->n_pending = 0;
@@ -428,7 +443,7 @@ rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **ou
                                   .asks_forced = spec->gate && spec->gate->forced,
                                   .one_by_one = spec->tells_each_row || spec->guidance,
                                   .position = (uint32_t)spec->n_given};
-    if (spec->n_drafters > 0 && !spec->guidance) {
+    if (spec->n_drafters > 0) {
         const rn_status st = drafts_create(spec, &s->drafts, err);
         if (st != RN_OK) {
             destroy(&s->base);
@@ -448,7 +463,7 @@ rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **ou
         s->base.needs.n_helper_seqs = drafts_n_seqs(s->drafts);
     }
     if (spec->guidance) {
-        s->base.needs = (struct strategy_needs){.n_seqs = 2, .n_results = 2};
+        s->base.needs.n_seqs = s->base.needs.n_results = 2;
         if (!(s->mixed = mem_alloc((size_t)spec->n_vocab * sizeof *s->mixed))) {
             destroy(&s->base);
             return fail(err, RN_E_NOMEM, "sample strategy: out of memory for a vocabulary of %d", spec->n_vocab);

@@ -254,7 +254,7 @@ struct stream_play {
     struct rewound rewound; // what the last emission took back
     int32_t *negative;      // the negative prompt's tokens; NULL: no guidance
     struct guidance guidance;
-    int32_t n_seq_limit;        // most tokens of sequences other than the main one
+    int32_t n_seq_limit;        // most tokens of sequences beside the main one on its slot; on other slots n_limit
     int64_t n_taken_back;       // tokens, of all emissions
     struct output_view outputs; // finished answers that its drafters look in
     bool keeps_output;          // its own is added to them

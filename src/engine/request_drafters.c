@@ -86,9 +86,9 @@ static rn_status no_heads(const struct model_slot *own, const struct drafter_kin
                 package_path(own->m->pkg));
 }
 
-// The drafters without a model, which cost next to nothing; where the request allows none, it goes without.
+// The drafters without a model, which cost next to nothing.
 static const char *default_list(const rn_engine *e, const rn_request *r) {
-    if (e->opt.no_speculate || r->guidance_scale != 1) return NULL;
+    if (e->opt.no_speculate) return NULL;
     return e->outputs || r->n_prediction ? "suffix" : "ngram";
 }
 
@@ -103,8 +103,6 @@ rn_status request_read_drafters(rn_engine *e, struct model_slot *own, const rn_r
     const char *const list = !r->speculate ? default_list(e, r) : strcmp(r->speculate, "none") ? r->speculate : NULL;
     rn_status st = RN_OK;
     *n = 0;
-    if (r->speculate && list && r->guidance_scale != 1)
-        return fail(err, RN_E_UNSUPPORTED, "speculate: not with guidance_scale");
     for (const char *at = list, *end; at && st == RN_OK; at = *end ? end + 1 : NULL) {
         const size_t n_name = strcspn(at, ",=");
         const char *const number = at[n_name] == '=' ? at + n_name + 1 : NULL;

@@ -92,10 +92,18 @@ static int32_t most_cached(const rn_stream *s, const struct stream_seq *q) {
     return q == main_seq(s) && from < s->n_prompt ? from : q->n;
 }
 
+// Most tokens of a sequence other than the main one.
+static int32_t other_seq_limit(const rn_stream *s, const struct model_slot *l) {
+    return l == s->model_slot ? s->play.n_seq_limit : s->n_limit;
+}
+static int32_t seq_limit(const rn_stream *s, const struct stream_seq *q) {
+    return q == main_seq(s) ? s->n_limit : other_seq_limit(s, q->model_slot);
+}
+
 // Adapters are those of the stream's own model; helper models have none.
 static struct lm_seq_spec seq_spec(const rn_stream *s, const struct stream_seq *q) {
     const struct model_slot *const l = q->model_slot;
-    return (struct lm_seq_spec){.n_most = q == main_seq(s) ? s->n_limit : s->play.n_seq_limit,
+    return (struct lm_seq_spec){.n_most = seq_limit(s, q),
                                 .salt = s->prefix.salt,
                                 .adapters = l == s->model_slot ? s->prefix.adapters : (struct lm_adapters){0},
                                 .whole_pages = s->prefix.whole_pages};
@@ -207,14 +215,16 @@ static bool in_use(const rn_stream *s, int32_t seq) {
 
 // Finds an unused entry and allocates memory for its tokens.
 static rn_status take_place(rn_stream *s, const struct model_slot *l, int32_t n, int32_t *seq, rn_error *err) {
-    const int32_t most = s->play.n_seq_limit < l->n_ctx ? s->play.n_seq_limit : l->n_ctx;
+    const int32_t limit = other_seq_limit(s, l), most = limit < l->n_ctx ? limit : l->n_ctx;
     *seq = -1;
     if (n > most) return fail(err, RN_E_LIMIT, "strategy: a sequence of %d tokens, limit %d", n, most);
     for (*seq = 0; *seq < s->play.n_seqs && s->play.seqs[*seq].model_slot;) ++*seq;
     if (*seq == s->play.n_seqs) return fail(err, RN_E_LIMIT, "strategy: more than %d sequences", s->play.n_seqs);
     struct stream_seq *q = &s->play.seqs[*seq];
-    if (!q->tokens && !(q->tokens = mem_alloc(((size_t)s->play.n_seq_limit + 1) * sizeof *q->tokens)))
-        return fail(err, RN_E_NOMEM, "strategy: out of memory for a sequence of %d tokens", s->play.n_seq_limit);
+    // The place may be taken again, by a sequence of another slot.
+    const int32_t longest = s->play.n_seq_limit > s->n_limit ? s->play.n_seq_limit : s->n_limit;
+    if (!q->tokens && !(q->tokens = mem_alloc(((size_t)longest + 1) * sizeof *q->tokens)))
+        return fail(err, RN_E_NOMEM, "strategy: out of memory for a sequence of %d tokens", longest);
     return RN_OK;
 }
 
@@ -270,7 +280,7 @@ static int32_t seq_len(void *user, int32_t seq) {
 
 // True if this token may be declared at index `at`. In the main sequence only emitted tokens may.
 static bool may_declare(const rn_stream *s, const struct stream_seq *q, int32_t at, int32_t token) {
-    if (q != main_seq(s)) return at < s->play.n_seq_limit;
+    if (q != main_seq(s)) return at < seq_limit(s, q);
     return at < s->n_limit && at < s->n_tokens && s->tokens[at] == token;
 }
 

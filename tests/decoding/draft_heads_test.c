@@ -141,10 +141,10 @@ TEST(heads_are_asked_where_their_drafts_pay_or_asking_costs_little) {
     struct draft_pay pay = {0};
     const struct draft four = chain(4);
     const float sure = 0.9F, wrong = 0.01F;
-    draft_step_init(&step, &time, 1, 1, 1);
+    draft_step_init(&step, &time, 1, 1, 1, 1);
     CHECK(!draft_pays(&pay, 0, &ask)); // no step was measured
     learn_times(&time, 1000, 50);
-    draft_step_init(&step, &time, 1, 1, 1);
+    draft_step_init(&step, &time, 1, 1, 1, 1);
     CHECK(draft_pays(&pay, 1e9, &ask)); // what it guesses is not known
     draft_odds_init(&odds, &sure, 1);
     for (int i = 0; i < 50; i++) draft_pay_learn(&pay, &odds, &four);
@@ -231,7 +231,7 @@ TEST(another_level_is_asked_for_where_it_gives_more_than_it_takes) {
     struct guess_pool p;
     int32_t ids[4];
     learn_times(&time, 1000, 20);
-    draft_step_init(&step, &time, 1, 1, 1);
+    draft_step_init(&step, &time, 1, 1, 1, 1);
     draft_odds_init(&depths, &half, 1);
     guess_pool_clear(&p);
     guess_pool_add(&p, NULL, 1, 0, 0.8F);

@@ -91,7 +91,7 @@ static void learn_costs(struct step_time *t, double first_ms, double more_ms) {
 static int32_t length_of(const struct draft_odds *o, const struct draft *d, const struct step_time *t,
                          int32_t n_rows) {
     struct draft_step step;
-    draft_step_init(&step, t, n_rows, n_rows, n_rows);
+    draft_step_init(&step, t, n_rows, 1, n_rows, n_rows);
     return draft_length(o, d, &step, step.ns);
 }
 
@@ -219,15 +219,21 @@ TEST(expected_times_never_fall_and_follow_what_was_measured) {
     for (uint64_t seed = 1; seed <= 500; seed++) {
         struct dice d = {seed, 0};
         struct step_time t = {0};
-        struct draft_step step;
+        struct draft_step step, of_two;
         const int32_t n_rows = 1 + roll(&d, 40), n_learned = roll(&d, 120);
         for (int32_t i = 0; i < n_learned; i++) {
             const int32_t n = 1 + roll(&d, roll(&d, 2) ? 8 : 80);
             step_time_learn(&t, (size_t)n, roll(&d, 4) ? 0 : 16,
                             (int64_t)(5 + n + roll(&d, 1 + (int32_t)seed % 9)) * MS);
         }
-        draft_step_init(&step, &t, n_rows, 1, 1);
+        draft_step_init(&step, &t, n_rows, 1, 1, 1);
         check_note("seed %d", (int)seed);
+        for (int32_t i = 0; i <= step.most; i++) { // with two rows for each guess it is the step of twice as many
+            draft_step_init(&of_two, &t, n_rows, 2, 1, 1);
+            CHECK(of_two.most >= 1 && of_two.most <= DRAFT_MOST / 2);
+            if (2 * i <= DRAFT_MOST)
+                CHECK(of_two.ns[i] == step.ns[2 * i] && of_two.cheap_ns[i] == step.cheap_ns[2 * i]);
+        }
         CHECK(step.most >= 1);
         CHECK((step.ns[0] > 0) == (step_time_ns(&t, (size_t)n_rows) > 0));
         uint32_t n_larger = 0;
@@ -292,7 +298,7 @@ TEST(guesses_are_no_more_than_pay_within_what_a_request_allows) {
     for (int32_t n = 20; n < N; n += 10) {
         struct row_list rows = {.rows = row, .cap = 64, .n_logits = 64, .n_scratch = 64, .n_tokens = 64, .n = 1};
         CHECK_OK(drafts_choose(d, n, &err), &err);
-        drafts_add_rows(d, &rows);
+        drafts_add_rows(d, &rows, 0);
         check_note("%d tokens", n);
         CHECK_INT(rows.n, 5);
     }

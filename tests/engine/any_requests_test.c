@@ -373,8 +373,7 @@ static void answer_together(rn_engine *e, int round) {
         rn_request r = plans[i].r;
         if (i == 0) r.prompt = shared;
         r.priority = (rn_priority)(below(3) - 1), r.client = (uint64_t)below(3), r.buffer_tokens = 1 + below(30);
-        if (r.guidance_scale == 1 && chance(0.5))
-            r.speculate = any_drafter((uint64_t)below(100)), r.draft_min = below(4);
+        if (chance(0.5)) r.speculate = any_drafter((uint64_t)below(100)), r.draft_min = below(4);
         CHECK_OK(rn_stream_begin(e, &r, &s[i], &err), &err);
     }
     for (int i = 0; i < N_TOGETHER; i++) {

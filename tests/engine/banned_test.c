@@ -257,7 +257,7 @@ static rn_request request_of(struct plan *p, rn_part part[2]) {
     r.ignore_eos = true;
     r.banned_strings = p->banned, r.n_banned_strings = p->n_banned, r.banned_match_case = p->match_case;
     r.stop = p->stop, r.n_stop = p->n_stop;
-    if (p->scale == 1) any_drafts(&r, p->seed);
+    any_drafts(&r, p->seed);
     return r;
 }
 

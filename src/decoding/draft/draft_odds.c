@@ -57,8 +57,18 @@ static int32_t look_back(const struct step_time *time, int32_t n_rows, double *l
     return last;
 }
 
-void draft_step_init(struct draft_step *step, const struct step_time *time, int32_t n_rows, int32_t n_streams,
-                     double n_tokens) {
+// The times are those of steps with so many rows more: of every n_each-th.
+static void space_out(struct draft_step *step, int32_t n_each) {
+    step->most = step->most > n_each ? step->most / n_each : 1;
+    if (step->most > DRAFT_MOST / n_each) step->most = DRAFT_MOST / n_each;
+    for (int32_t i = 1; i <= DRAFT_MOST; i++) {
+        const int32_t from = i * n_each < DRAFT_MOST ? i * n_each : DRAFT_MOST;
+        step->ns[i] = step->ns[from], step->cheap_ns[i] = step->cheap_ns[from];
+    }
+}
+
+void draft_step_init(struct draft_step *step, const struct step_time *time, int32_t n_rows, int32_t n_each,
+                     int32_t n_streams, double n_tokens) {
     double least[DRAFT_MOST + 1];
     uint32_t n_larger;
     const int32_t last = look_back(time, n_rows, least, &n_larger), n_known = n_rows + (last < 0 ? 0 : last);
@@ -84,6 +94,7 @@ void draft_step_init(struct draft_step *step, const struct step_time *time, int3
             step->ns[i] = step->ns[from] + (least[i] - step->ns[from]) * (i - from) / (to - from);
         }
     }
+    if (n_each > 1) space_out(step, n_each);
 }
 
 void draft_expect(const struct draft_odds *o, const struct draft *draft, double *more) {

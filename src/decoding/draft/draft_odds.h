@@ -48,10 +48,10 @@ struct draft_step {
     // Those that may be taken: drafts.c lowers it to what the request allows.
     int32_t most; // guesses whose time is known well enough; at least 1, and more from trial to trial
 };
-// n_rows: of all streams, this one's row among them. A step never takes longer than a larger one took; where hardly any larger ones were
-// measured, they are taken for cheap, so that they are tried.
-void draft_step_init(struct draft_step *step, const struct step_time *time, int32_t n_rows, int32_t n_streams,
-                     double n_tokens);
+// n_rows: of all streams, this one's without guesses among them; n_each: rows of a guess, 1 or 2. A step never takes longer than a larger one took; where
+// hardly any larger ones were measured, they are taken for cheap, so that they are tried.
+void draft_step_init(struct draft_step *step, const struct step_time *time, int32_t n_rows, int32_t n_each,
+                     int32_t n_streams, double n_tokens);
 // Tokens in the time of a step must be so many more than without a draft, since shares and times are estimates.
 #define DRAFT_LEAST_GAIN 1.03
 // Tokens that the draft's first nodes are expected to add: more[i] of nodes 0..i, more [draft->n]. A node counts with the product of the shares on its path.

@@ -21,12 +21,14 @@ struct drafts {
     const int32_t *text; // lent
     const struct strategy_env *env;
     int32_t least, most, n_vocab;
+    int32_t n_each;   // rows that a token of the stream has in a step
     int32_t n;        // tokens of the text that the next draft follows
     int32_t chosen;   // whose draft it is; NOBODY
     bool asks_model;  // the chosen one has rows of its own to evaluate before it guesses
     int32_t n_rounds; // steps of drafters' models since the last one of the main model
     struct draft proposed;
-    size_t n_rows_beside, n_streams_beside; // of other streams, in the last step of the main model
+    // In the last step of the main model: rows beside that of the last certain token, and other streams.
+    size_t n_rows_beside, n_streams_beside;
     double n_tokens_beside;
     struct draft_step step; // what the next one may take
 };
@@ -37,9 +39,11 @@ rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, r
     if (!d) return fail(err, RN_E_NOMEM, "drafts: out of memory");
     *d = (struct drafts){.text = spec->text,
                          .n_vocab = spec->n_vocab,
+                         .n_each = spec->guidance ? 2 : 1,
                          .least = spec->draft_least,
                          .most = spec->draft_most,
                          .chosen = NOBODY};
+    d->n_rows_beside = (size_t)d->n_each - 1;
     d->of = mem_calloc((size_t)spec->n_drafters, sizeof(drafter *));
     d->kinds = mem_calloc((size_t)spec->n_drafters, sizeof *d->kinds);
     d->guesses = mem_calloc((size_t)spec->n_drafters, sizeof *d->guesses);
@@ -135,8 +139,8 @@ static void learn(struct drafts *d, int32_t k) {
 }
 
 static void look_at_step(struct drafts *d) {
-    draft_step_init(&d->step, d->env->slots[0].time, (int32_t)d->n_rows_beside + 1, (int32_t)d->n_streams_beside + 1,
-                    d->n_tokens_beside + 1);
+    draft_step_init(&d->step, d->env->slots[0].time, (int32_t)d->n_rows_beside + 1, d->n_each,
+                    (int32_t)d->n_streams_beside + 1, d->n_tokens_beside + 1);
     if (d->step.most > d->most) d->step.most = d->most;
 }
 
@@ -233,8 +237,10 @@ static int32_t least_of(size_t a, size_t b, size_t c) {
     return (int32_t)(ab < c ? ab : c);
 }
 
-void drafts_add_rows(struct drafts *d, struct row_list *rows) {
-    const int32_t room = least_of(rows->cap - rows->n, rows->n_logits - 1, (size_t)rows->n_scratch);
+void drafts_add_rows(struct drafts *d, struct row_list *rows, int32_t negative) {
+    const size_t each = (size_t)d->n_each;
+    const int32_t room =
+        least_of((rows->cap - rows->n) / each, (rows->n_logits - each) / each, (size_t)rows->n_scratch);
     d->n_rows_beside = rows->n_rows_beside + rows->n - 1, d->n_streams_beside = rows->n_streams_beside;
     d->n_tokens_beside = rows->n_tokens_beside;
     if (d->asks_model) {
@@ -247,12 +253,15 @@ void drafts_add_rows(struct drafts *d, struct row_list *rows) {
         draft_expect(&d->of[d->chosen]->odds, &d->proposed, more);
         rows->n_expected += more[d->proposed.n - 1];
     }
-    for (int32_t i = 0; i < d->proposed.n; i++)
-        rows->rows[rows->n++] =
-            (struct lm_row){.seq = STRATEGY_MAIN,
-                            .token = d->proposed.tokens[i],
-                            .parent = d->proposed.parents[i] == DRAFT_ROOT ? LM_ROOT : d->proposed.parents[i],
-                            .want = LM_WANT_LOGITS | LM_OPTIONAL | drafts_wants(d)};
+    for (int32_t i = 0; i < d->proposed.n; i++) {
+        struct lm_row row = {.seq = negative,
+                             .token = d->proposed.tokens[i],
+                             .parent = d->proposed.parents[i] == DRAFT_ROOT ? LM_ROOT : d->proposed.parents[i],
+                             .want = LM_WANT_LOGITS | LM_OPTIONAL};
+        if (each > 1) rows->rows[rows->n++] = row;
+        row.seq = STRATEGY_MAIN, row.want |= drafts_wants(d);
+        rows->rows[rows->n++] = row;
+    }
 }
 
 const int32_t *drafts_guesser(const struct drafts *d) { return &d->guesser; }

@@ -41,7 +41,8 @@ void drafts_read(struct drafts *d, const struct row_results *r);
 rn_status drafts_absorb(struct drafts *d, const struct row_results *r, rn_error *err);
 
 // Adds the rows of the draft behind the rows that are certain, as many as there is room for and as pay; the same ones when it is called again.
-void drafts_add_rows(struct drafts *d, struct row_list *rows);
+// With guidance each guess has a row of the sequence `negative` right before its own.
+void drafts_add_rows(struct drafts *d, struct row_list *rows, int32_t negative);
 // The draft whose rows were added; none where `choose` was called since.
 const struct draft *drafts_proposed(const struct drafts *d);
 // Whose guesses they are: its number in drafter_kinds.

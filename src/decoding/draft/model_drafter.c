@@ -172,7 +172,7 @@ static rn_status plan(drafter *base, int32_t n, const struct draft_ask *ask, boo
     const rn_status st = settle(d, n, err);
     d->least = ask->least;
     d->step = *ask->step;
-    draft_step_init(&d->level_step, d->env->slots[base->slot].time, d->step.n_streams, d->step.n_streams,
+    draft_step_init(&d->level_step, d->env->slots[base->slot].time, d->step.n_streams, 1, d->step.n_streams,
                     d->step.n_streams);
     const int32_t tried = d->step.most, most = ask->most < MOST_LEVELS ? ask->most : MOST_LEVELS;
     d->most_levels = most <= tried ? most : ask->least > tried ? ask->least : tried;
