@@ -110,6 +110,13 @@ def next_token_layers_of_mimo_draft_from_folder_and_file():
 
 
 @test
+def several_next_token_layers_draft_one_after_the_other():
+    with Folder() as folder:
+        two = with_next_token_layers('deepseek-v3', folder / 'two', 2, 'model.layers.3', DEEPSEEK, num_nextn_predict_layers=2)
+        next_token_layers_draft(two, 2)
+
+
+@test
 def files_that_are_no_heads_are_refused():
     for kind in KINDS:
         runnel('run', '--speculate', f'{kind}=/nowhere/heads', PROMPT).fails(1, '/nowhere/heads: ')

@@ -262,10 +262,10 @@ TEST(features_are_kept_until_they_are_read_and_a_gap_is_known) {
     CHECK(!r.has_gap && r.to == 11 && *feature_ring_at(&r, 10) == 20 && *feature_ring_at(&r, 9) == 9);
     r.from = 11; // all were read
     CHECK(feature_ring_put(&r, 10) == NULL);
-    CHECK_INT(feature_ring_cut(&r, 8), 3);
+    CHECK_INT(feature_ring_cut(&r, 8, 8), 3);
     CHECK(r.from == 8 && r.to == 8 && !r.has_gap);
     CHECK(feature_ring_put(&r, 8) && feature_ring_put(&r, 9));
-    CHECK_INT(feature_ring_cut(&r, 9), 0);
+    CHECK_INT(feature_ring_cut(&r, 9, 9), 0);
     CHECK(r.from == 8 && r.to == 9 && !r.has_gap);
     for (int32_t i = 9; i < 8 + FEATURES_MOST; i++) *feature_ring_put(&r, i) = (float)i;
     CHECK(!r.has_gap && r.from == 8);

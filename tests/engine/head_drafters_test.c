@@ -13,9 +13,11 @@ static const struct heads {
     rn_draft_head kind;
     bool attends; // and so needs a model that does
     bool is_3;    // EAGLE-3's, with a vocabulary of its own
+    bool stack;   // three next-token layers that stand on each other
 } all_heads[] = {
     {"medusa", RN_DRAFT_HEAD_MEDUSA, false}, {"eagle", RN_DRAFT_HEAD_EAGLE, true}, {"mtp", RN_DRAFT_HEAD_MTP, true}};
 static const struct heads eagle3 = {"eagle", RN_DRAFT_HEAD_EAGLE, true, .is_3 = true};
+static const struct heads stack = {"mtp", RN_DRAFT_HEAD_MTP, true, .stack = true};
 enum { N_HEADS = sizeof all_heads / sizeof *all_heads };
 
 static uint8_t *heads_bytes(const package *pkg, const struct heads *h, size_t *n) {
@@ -58,6 +60,9 @@ static void make_some_likely(uint8_t *bytes, size_t n) {
 static void nextn_1(struct gguf_builder *b) { made_nextn(b, 1); }
 static void nextn_3(struct gguf_builder *b) { made_nextn(b, 3); }
 static void nextn_5(struct gguf_builder *b) { made_nextn(b, 5); }
+static void nextn_2_to_4(struct gguf_builder *b) {
+    for (int i = 2; i <= 4; i++) made_nextn(b, i);
+}
 
 static void make_last_layer_nextn(struct arch_model *m) {
     static void (*const more[])(struct gguf_builder *) = {[2] = nextn_1, [4] = nextn_3, [6] = nextn_5}; // by layers
@@ -71,7 +76,10 @@ static bool open_subject(struct fixture *f, const struct arch_model *m, const st
     rn_error err = {0};
     size_t n;
     with_words.has_vocab = true, with_words.n_vocab = N_VOCAB;
-    if (h->kind == RN_DRAFT_HEAD_MTP) make_last_layer_nextn(&with_words);
+    if (h->stack)
+        with_words.change = "nextn_predict_layers=3", with_words.more = nextn_2_to_4;
+    else if (h->kind == RN_DRAFT_HEAD_MTP)
+        make_last_layer_nextn(&with_words);
     uint8_t *const bytes = arch_model_bytes(&with_words, &n);
     make_some_likely(bytes, n);
     const char *const path = saved_path("subject.gguf");
@@ -231,6 +239,14 @@ TEST(guesses_of_an_eagle_3_head_change_nothing_but_the_number_of_steps) {
         false,
         {"llama", "block_count=10 attention.head_count_kv=2 " SAVED_NUMBERS, SAVED_VOCAB, TENSOR_F32, .seed = 3}};
     compare_subject(&deep, &eagle3);
+}
+
+TEST(guesses_of_layers_that_stand_on_each_other_change_nothing_but_the_number_of_steps) {
+    static const struct saved_subject five = {
+        "two layers and three for next tokens",
+        false,
+        {"llama", "block_count=5 attention.head_count_kv=2 " SAVED_NUMBERS, SAVED_VOCAB, TENSOR_F32, .seed = 3}};
+    compare_subject(&five, &stack);
 }
 
 TEST(guesses_of_heads_change_nothing_but_the_number_of_steps) {

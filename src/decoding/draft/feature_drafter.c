@@ -1,9 +1,13 @@
 // decoding/draft/feature_drafter.c - see feature_drafter.h.
 //
-// The head's sequence consists of pairs: what the main model says after token t (its feature), and token t + 1. The row of a pair gives the
+// A layer's sequence consists of pairs: what the main model says after token t (its feature), and token t + 1. The row of a pair gives the
 // logits of token t + 2, and a feature of token t + 1 as the head expects it, with which the pairs of guesses are made: scratch nodes, which are dropped
 // after each draft. So of a step the pairs of the tokens that came are appended, the last of which guesses what follows; then the head looks
 // behind the guesses that are reached most often, some of them in a step, as long as that pays (guess_pool.h).
+//
+// Where several next-token-prediction layers stand on each other (feature_layer.h), the pair of layer k + 1 is the feature that layer k gave, and the token
+// one further on; so layer k guesses token t + 2 + k, and behind a guess it is the layer of its depth that looks. The guess has a row on each
+// deeper one as well, whose pairs with the guesses behind it follow. Behind the last layer's guesses this layer goes on from its own features.
 //
 // Features are of the prompt's last rows, as far as they were evaluated, and of all tokens behind them. The sequence may begin anywhere in the text, and does
 // so again where features were not kept. EAGLE-3's features are three hidden states, of which a matrix, a part of its own, makes one.
@@ -11,13 +15,13 @@
 #include "base/mem.h"
 #include "decoding/draft/draft_pay.h"
 #include "decoding/draft/draft_top.h"
-#include "decoding/draft/feature_ring.h"
+#include "decoding/draft/feature_layer.h"
 #include "decoding/draft/guess_pool.h"
 #include <string.h>
 
 enum {
+    MOST_LAYERS = 8,   // that stand on each other
     MOST_WIDE = 8,     // rows of a level
-    MOST_ROWS = 48,    // of all levels together
     FORCED_LEVELS = 5, // where guesses are made whether they pay or not
     NO_SLOT = 0
 };
@@ -34,42 +38,47 @@ struct feature_drafter {
     const struct rowmath *rowmath;
     const int32_t *text; // lent
     int32_t n_slots;
-    int32_t layer, taps;         // slots of the layer, and of the matrix that makes a feature of taps; NO_SLOT
-    int32_t layer_seq, taps_seq; // on them
+    struct feature_layer layers[MOST_LAYERS];
+    int32_t n_layers;
+    int32_t taps, taps_seq; // slot of the matrix that makes a feature of taps, NO_SLOT: none; its sequence
     int32_t n_embd;
-    struct feature_ring features; // not read yet
-    int32_t turned;               // EAGLE-3: the features before this position are made of their taps
-    int32_t n;                    // tokens of the text that the draft follows
-    int32_t least, most;          // as asked
+    int32_t turned;      // EAGLE-3: the features before this position are made of their taps
+    int32_t n;           // tokens of the text that the draft follows
+    int32_t least, most; // as asked
     struct draft_step step;
     struct draft_pay pay;
     float mean_levels;
     // The tree, and the rows behind which it grows.
     struct guess_pool pool;
     enum doing doing;
+    int32_t layer;     // that has the next rows
+    int32_t n_chained; // layers that look behind guesses; 0: not known yet
     int32_t beams[MOST_WIDE], n_beams;
-    float *hidden; // [MOST_ROWS][n_embd] that the rows of pairs gave; place 0: of the last certain token's
-    int32_t n_hidden, n_nodes, n_levels; // n_nodes: scratch nodes of the layer's sequence; that of place i is i - 1
-    double spent_ns;                     // this stream's share of the steps of this draft
+    int32_t n_hidden, n_levels; // places that are taken
+    double spent_ns;            // this stream's share of the steps of this draft
+    bool is_full;               // there was no room for more rows of a level
     bool is_over;
     struct lm_input inputs[FEATURES_MOST];
     struct draft_top tops[MOST_WIDE];
     int32_t *scratch;
 };
 
+static struct feature_ring *features_of(struct feature_drafter *d) { return &d->layers[0].inputs; }
+
 // ---- begin and end --------------------------------------------------------------------------------------------------
 
 static rn_status open_slots(struct feature_drafter *d, rn_error *err) {
     const struct strategy_env *const env = d->env;
     rn_status st = RN_OK;
-    for (int32_t i = d->base.slot; i < d->base.slot + d->n_slots; i++) {
-        const struct strategy_slot *const slot = &env->slots[i];
-        if (slot->part == STRATEGY_PART_EAGLE3_TAPS)
-            d->taps = i;
-        else if (d->layer == NO_SLOT)
-            d->layer = i; // further next-token layers are not asked
+    for (int32_t i = d->base.slot; i < d->base.slot + d->n_slots; i++)
+        if (env->slots[i].part == STRATEGY_PART_EAGLE3_TAPS) d->taps = i;
+    for (int32_t i = d->base.slot; st == RN_OK && i < d->base.slot + d->n_slots && d->n_layers < MOST_LAYERS; i++) {
+        const bool reads_taps = d->taps != NO_SLOT && d->n_layers == 0;
+        struct feature_layer *const l = &d->layers[d->n_layers];
+        if (i == d->taps) continue;
+        l->number = d->n_layers++;
+        st = feature_layer_open(l, env, i, reads_taps ? 3 * d->n_embd : d->n_embd, err);
     }
-    st = env->ops->seq_open(env->user, d->layer, NULL, 0, &d->layer_seq, err);
     if (st == RN_OK && d->taps != NO_SLOT) st = env->ops->seq_open(env->user, d->taps, NULL, 0, &d->taps_seq, err);
     return st;
 }
@@ -81,17 +90,18 @@ static rn_status begin(drafter *base, const struct strategy_env *env, rn_error *
     const rn_status st = open_slots(d, err);
     if (st != RN_OK) return st;
     base->wants = d->taps == NO_SLOT ? LM_WANT_HIDDEN : LM_WANT_TAPS;
-    d->hidden = mem_alloc(MOST_ROWS * (size_t)d->n_embd * sizeof *d->hidden);
-    d->scratch = mem_alloc(draft_top_scratch(env->slots[d->layer].n_vocab) * sizeof *d->scratch);
-    if (!feature_ring_init(&d->features, d->taps == NO_SLOT ? d->n_embd : 3 * d->n_embd) || !d->hidden || !d->scratch)
-        return fail(err, RN_E_NOMEM, "draft heads: out of memory for features of %d numbers", d->n_embd);
-    return RN_OK;
+    size_t n_scratch = 0;
+    for (int32_t i = 0; i < d->n_layers; i++) {
+        const size_t n = draft_top_scratch(env->slots[d->layers[i].slot].n_vocab);
+        n_scratch = n > n_scratch ? n : n_scratch;
+    }
+    d->scratch = mem_alloc(n_scratch * sizeof *d->scratch);
+    return d->scratch ? RN_OK : fail(err, RN_E_NOMEM, "draft heads: out of memory for %zu numbers", n_scratch);
 }
 
 static void destroy(drafter *base) {
     struct feature_drafter *d = (struct feature_drafter *)base;
-    feature_ring_free(&d->features);
-    mem_free(d->hidden);
+    for (int32_t i = 0; i < d->n_layers; i++) feature_layer_free(&d->layers[i]);
     mem_free(d->scratch);
     mem_free(d);
 }
@@ -108,7 +118,7 @@ static void observe(drafter *base, const struct certain_rows *rows) {
     for (int32_t i = 0; i < rows->n; i++) {
         const size_t row = rows->results->first + certain_row(rows, i);
         if (!has_results(d, rows->results, row)) continue;
-        float *const to = feature_ring_put(&d->features, rows->at + i);
+        float *const to = feature_ring_put(features_of(d), rows->at + i);
         if (d->turned > rows->at + i) d->turned = rows->at + i;
         for (int32_t k = 0; to && d->taps != NO_SLOT && k < 3; k++)
             memcpy(to + (size_t)(k * d->n_embd), lm_tap(rows->results->model, row, k), n_bytes);
@@ -119,23 +129,34 @@ static void observe(drafter *base, const struct certain_rows *rows) {
 // Pairs before the last token stay.
 static void cut(drafter *base, int32_t n) {
     struct feature_drafter *d = (struct feature_drafter *)base;
-    const int32_t n_back = feature_ring_cut(&d->features, n - 1);
-    const int32_t len = n_back ? d->env->ops->seq_len(d->env->user, d->layer_seq) : 0,
-                  kept = len > n_back ? len - n_back : 0;
-    if (n_back == 0) return;
-    d->env->ops->seq_truncate(d->env->user, d->layer_seq, kept);
-    d->n_nodes = 0;
-    if (d->env->ops->seq_len(d->env->user, d->layer_seq) < kept) d->features.has_gap = true;
+    for (int32_t i = 0; i < d->n_layers; i++) feature_layer_cut(&d->layers[i], d->env, n);
 }
 
 // ---- does it pay? ---------------------------------------------------------------------------------------------------
 
-static double level_ns(const struct feature_drafter *d, int32_t n_rows) {
-    return draft_share_ns(&d->env->slots[d->layer], n_rows, d->step.n_streams);
+static double rows_ns(const struct feature_drafter *d, int32_t layer, int32_t n_rows) {
+    return draft_share_ns(&d->env->slots[d->layers[layer].slot], n_rows, d->step.n_streams);
 }
 
-static double expected_ns(const struct feature_drafter *d) {
-    double ns = level_ns(d, feature_ring_n(&d->features)) + (double)(d->mean_levels - 1) * level_ns(d, MOST_WIDE / 2);
+// The layer that guesses what follows a guess at this depth; it and those behind it have a row of the guess.
+static int32_t layer_behind(int32_t depth, int32_t n_layers) {
+    return depth + 1 < n_layers ? depth + 1 : n_layers - 1;
+}
+
+// The level number 1 looks behind guesses for the next token, after layers behind the first have read their pairs.
+static double level_ns(const struct feature_drafter *d, int32_t level) {
+    double ns = 0;
+    for (int32_t i = layer_behind(level - 1, d->n_layers); i < d->n_layers; i++) ns += rows_ns(d, i, MOST_WIDE / 2);
+    for (int32_t i = 1; i < d->n_layers && level == 1; i++) ns += rows_ns(d, i, 1);
+    return ns;
+}
+
+static double expected_ns(struct feature_drafter *d) {
+    double ns = rows_ns(d, 0, feature_ring_n(features_of(d)));
+    for (int32_t level = 1; (float)level < d->mean_levels; level++) {
+        const float left = d->mean_levels - (float)level;
+        ns += (double)(left < 1 ? left : 1) * level_ns(d, level);
+    }
     if (d->taps != NO_SLOT) ns += draft_share_ns(&d->env->slots[d->taps], 1, d->step.n_streams);
     return ns;
 }
@@ -143,18 +164,46 @@ static double expected_ns(const struct feature_drafter *d) {
 // ---- a step ---------------------------------------------------------------------------------------------------------
 
 static rn_status drop_nodes(struct feature_drafter *d, rn_error *err) {
-    if (d->n_nodes == 0) return RN_OK;
-    d->n_nodes = 0;
-    return d->env->ops->seq_keep(d->env->user, d->layer_seq, NULL, 0, err);
+    rn_status st = RN_OK;
+    for (int32_t i = 0; i < d->n_layers; i++) {
+        const rn_status one = feature_layer_drop_nodes(&d->layers[i], d->env, st == RN_OK ? err : NULL);
+        if (st == RN_OK) st = one;
+    }
+    return st;
+}
+
+// The layers that have the vector to begin with, each standing on the one before it.
+static int32_t count_chained(const struct feature_drafter *d) {
+    int32_t n = 1;
+    while (n < d->n_layers && feature_layer_has_root(&d->layers[n], d->n)) n++;
+    return n;
+}
+
+// The first layer with pairs to read; those behind the first one only where there are guesses to look behind.
+static int32_t layer_with_pairs(const struct feature_drafter *d) {
+    const int32_t n = d->n_beams > 0 && d->n_chained == 0 ? d->n_layers : 1;
+    for (int32_t i = 0; i < n; i++)
+        if (feature_layer_has_pairs(&d->layers[i], d->n)) return i;
+    return -1;
 }
 
 // What the next rows are, and on which slot.
 static void look_ahead(struct feature_drafter *d) {
-    if (d->turned < d->features.from) d->turned = d->features.from;
-    d->doing = feature_ring_n(&d->features) == 0            ? LOOKS_BEHIND
-               : d->taps != NO_SLOT && d->turned < d->n - 1 ? TURNS_TAPS
-                                                            : READS_PAIRS;
-    d->base.slot = d->doing == TURNS_TAPS ? d->taps : d->layer;
+    const int32_t of_pairs = layer_with_pairs(d);
+    if (d->turned < features_of(d)->from) d->turned = features_of(d)->from;
+    if (of_pairs == 0 && d->taps != NO_SLOT && d->turned < d->n - 1) {
+        d->doing = TURNS_TAPS;
+        d->base.slot = d->taps;
+        return;
+    }
+    d->doing = of_pairs >= 0 ? READS_PAIRS : LOOKS_BEHIND;
+    if (of_pairs > 0) feature_layer_make_room(&d->layers[of_pairs], d->env, FEATURE_PLACES);
+    if (of_pairs >= 0)
+        d->layer = of_pairs;
+    else if (d->n_beams > 0 &&
+             d->n_chained == 0) // all pairs were read: the first level's rows, those of the last layer first
+        d->n_chained = count_chained(d), d->layer = d->n_chained - 1;
+    d->base.slot = d->layers[d->layer].slot;
 }
 
 static rn_status plan(drafter *base, int32_t n, const struct draft_ask *ask, bool *pays, rn_error *err) {
@@ -165,15 +214,12 @@ static rn_status plan(drafter *base, int32_t n, const struct draft_ask *ask, boo
     d->least = ask->least, d->most = ask->most;
     d->step = *ask->step;
     guess_pool_clear(&d->pool);
-    d->n_hidden = d->n_levels = 0;
+    d->n_hidden = d->n_levels = d->n_beams = d->n_chained = 0;
     d->spent_ns = 0;
-    d->is_over = false;
+    d->is_full = d->is_over = false;
     // The last token's own row follows; where those before it have none either, there is no feature to begin with.
-    if (st != RN_OK || d->features.to != n - 1 || feature_ring_n(&d->features) == 0) return st;
-    const int32_t len = d->env->ops->seq_len(d->env->user, d->layer_seq);
-    if (d->features.has_gap || len + feature_ring_n(&d->features) + MOST_ROWS > d->env->slots[d->layer].n_ctx)
-        d->env->ops->seq_truncate(d->env->user, d->layer_seq, 0);
-    d->features.has_gap = false;
+    if (st != RN_OK || features_of(d)->to != n - 1 || feature_ring_n(features_of(d)) == 0) return st;
+    feature_layer_make_room(&d->layers[0], d->env, FEATURE_PLACES);
     *pays = draft_pays(&d->pay, expected_ns(d), ask);
     look_ahead(d);
     return st;
@@ -195,33 +241,50 @@ static void add_taps(struct feature_drafter *d, struct row_list *rows) {
     const size_t most = (size_t)d->env->slots[d->taps].n_scratch;
     for (int32_t at = d->turned; at < d->n - 1 && rows->n < rows->cap && rows->n < most; at++)
         add_row(
-            d, rows, feature_ring_at(&d->features, at),
+            d, rows, feature_ring_at(features_of(d), at),
             (struct lm_row){
                 .seq = d->taps_seq, .token = d->text[at], .parent = LM_ROOT, .want = LM_WANT_HIDDEN | LM_OPTIONAL});
 }
 
 static void add_pairs(struct feature_drafter *d, struct row_list *rows) {
-    for (int32_t at = d->features.from; at < d->n - 1 && rows->n < rows->cap; at++)
-        add_row(d, rows, feature_ring_at(&d->features, at),
-                (struct lm_row){.seq = d->layer_seq,
-                                .token = d->text[at + 1],
+    const struct feature_layer *const l = &d->layers[d->layer];
+    const uint32_t of_each = d->layer + 1 < d->n_layers ? LM_WANT_HIDDEN : 0; // the next layer reads it
+    for (int32_t at = l->inputs.from; at < feature_layer_pairs_to(l, d->n) && rows->n < rows->cap; at++)
+        add_row(d, rows, feature_ring_at(&l->inputs, at),
+                (struct lm_row){.seq = l->seq,
+                                .token = d->text[at + 1 + l->number],
                                 .parent = LM_APPEND,
-                                .want = at == d->n - 2 ? LM_WANT_LOGITS | LM_WANT_HIDDEN : 0});
+                                .want = d->layer == 0 && at == d->n - 2 ? LM_WANT_LOGITS | LM_WANT_HIDDEN : of_each});
+}
+
+// The first of the chained layers that have a row of the beam; it guesses what follows.
+static int32_t first_layer(struct feature_drafter *d, int32_t beam) {
+    return layer_behind(guess_pool_find(&d->pool, d->beams[beam])->depth, d->n_chained);
+}
+
+// The row of a guess: with what the layer before gave for the guess in front of it, or where no layer is left, with what this one gave.
+static struct lm_row row_of(struct feature_drafter *d, const struct pool_node *x, const float **vector) {
+    const struct feature_layer *const l = &d->layers[d->layer];
+    const struct pool_node *const above = x->parent == DRAFT_ROOT ? NULL : guess_pool_find(&d->pool, x->parent);
+    const int32_t place = above ? above->place : 0;
+    const bool goes_on = x->depth + 1 >= d->n_chained;
+    if (!above && !goes_on)
+        *vector = feature_ring_at(&l->inputs, d->n - 1 - l->number);
+    else
+        *vector = (goes_on ? l : l - 1)->hidden + (size_t)place * (size_t)d->n_embd;
+    const bool guesses = layer_behind(x->depth, d->n_chained) == d->layer;
+    return (struct lm_row){.seq = l->seq,
+                           .token = x->token,
+                           .parent = above ? l->nodes[place] : LM_ROOT,
+                           .want = LM_WANT_HIDDEN | LM_OPTIONAL | (guesses ? LM_WANT_LOGITS : 0)};
 }
 
 static void add_beams(struct feature_drafter *d, struct row_list *rows) {
     for (int32_t i = 0; i < d->n_beams && rows->n < rows->cap && rows->n < rows->n_logits; i++) {
-        const struct pool_node *const x = guess_pool_find(&d->pool, d->beams[i]), *const above =
-                                                                                      x->parent == DRAFT_ROOT
-                                                                                          ? NULL
-                                                                                          : guess_pool_find(
-                                                                                                &d->pool, x->parent);
-        const int32_t place = above ? above->place : 0;
-        add_row(d, rows, d->hidden + (size_t)(place * d->n_embd),
-                (struct lm_row){.seq = d->layer_seq,
-                                .token = x->token,
-                                .parent = above ? place - 1 : LM_ROOT,
-                                .want = LM_WANT_LOGITS | LM_WANT_HIDDEN | LM_OPTIONAL});
+        const float *vector;
+        if (first_layer(d, i) > d->layer) continue;
+        const struct lm_row row = row_of(d, guess_pool_find(&d->pool, d->beams[i]), &vector);
+        add_row(d, rows, vector, row);
     }
 }
 
@@ -234,30 +297,53 @@ static rn_status propose(drafter *base, struct row_list *rows, rn_error *err) {
     return RN_OK;
 }
 
-// The row behind which the head looks, and what it holds most probable there.
-static void read_guesses(struct feature_drafter *d, const struct row_results *r, size_t row, int32_t place,
-                         struct draft_top *top) {
-    top->n = 0;
+static void keep_hidden(struct feature_drafter *d, const struct row_results *r, size_t row, float *to) {
+    memcpy(to, lm_hidden(r->model, r->first + row), (size_t)d->n_embd * sizeof *to);
+}
+
+// What the row of a place gave, and where it guesses, what it holds most probable.
+static void read_place(struct feature_drafter *d, const struct row_results *r, size_t row, int32_t place,
+                       struct draft_top *top) {
+    struct feature_layer *const l = &d->layers[d->layer];
+    if (top) top->n = 0;
+    l->nodes[place] = FEATURE_NO_NODE;
     if (results_dropped(r, row)) return;
-    draft_top_of(d->rowmath, results_logits(r, row), r->model->n_vocab, r->model->token_map, DRAFT_TOP_MOST,
-                 d->scratch, top);
-    memcpy(d->hidden + (size_t)(place * d->n_embd), lm_hidden(r->model, r->first + row),
-           (size_t)d->n_embd * sizeof *d->hidden);
+    keep_hidden(d, r, row, l->hidden + (size_t)place * (size_t)d->n_embd);
+    if (top)
+        draft_top_of(d->rowmath, results_logits(r, row), r->model->n_vocab, r->model->token_map, DRAFT_TOP_MOST,
+                     d->scratch, top);
+}
+
+static void read_taps(struct feature_drafter *d, const struct row_results *r) {
+    for (size_t i = 0; i < r->n && !results_dropped(r, i); i++)
+        keep_hidden(d, r, i, feature_ring_at(features_of(d), d->turned + (int32_t)i));
 }
 
 static bool reads_last_pair(const struct feature_drafter *d, const struct row_results *r) {
-    return d->doing == READS_PAIRS && d->features.from + (int32_t)r->n == d->n - 1;
+    return d->layer == 0 && d->layers[0].inputs.from + (int32_t)r->n == d->n - 1;
+}
+
+static void read_pairs(struct feature_drafter *d, const struct row_results *r) {
+    const struct feature_layer *const l = &d->layers[d->layer];
+    for (size_t i = 0; d->layer + 1 < d->n_layers && i < r->n; i++) {
+        float *const to = feature_ring_put(&d->layers[d->layer + 1].inputs, l->inputs.from + (int32_t)i);
+        if (to) keep_hidden(d, r, i, to);
+    }
+    if (reads_last_pair(d, r)) read_place(d, r, r->n - 1, 0, &d->tops[0]);
+}
+
+static void read_beams(struct feature_drafter *d, const struct row_results *r) {
+    size_t row = 0;
+    for (int32_t i = 0; i < d->n_beams && row < r->n; i++)
+        if (first_layer(d, i) <= d->layer)
+            read_place(d, r, row++, d->n_hidden + i, first_layer(d, i) == d->layer ? &d->tops[i] : NULL);
 }
 
 static void read_rows(drafter *base, const struct row_results *r) {
     struct feature_drafter *d = (struct feature_drafter *)base;
-    if (d->doing == TURNS_TAPS)
-        for (size_t i = 0; i < r->n && !results_dropped(r, i); i++)
-            memcpy(feature_ring_at(&d->features, d->turned + (int32_t)i), lm_hidden(r->model, r->first + i),
-                   (size_t)d->n_embd * sizeof(float));
-    if (reads_last_pair(d, r)) read_guesses(d, r, r->n - 1, 0, &d->tops[0]);
-    for (size_t i = 0; d->doing == LOOKS_BEHIND && i < r->n; i++)
-        read_guesses(d, r, i, d->n_hidden + (int32_t)i, &d->tops[i]);
+    static void (*const read[])(struct feature_drafter *, const struct row_results *) = {
+        [TURNS_TAPS] = read_taps, [READS_PAIRS] = read_pairs, [LOOKS_BEHIND] = read_beams};
+    read[d->doing](d, r);
 }
 
 static void add_guesses(struct feature_drafter *d, const struct pool_node *parent, const struct draft_top *top) {
@@ -270,18 +356,20 @@ static void add_guesses(struct feature_drafter *d, const struct pool_node *paren
 
 static int32_t least_of(int32_t a, int32_t b) { return a < b ? a : b; }
 
-// A step of the layer is done: behind which guesses does it look next?
-static rn_status choose_beams(struct feature_drafter *d, int32_t n_rows, rn_error *err) {
-    const int32_t room = least_of(MOST_ROWS - d->n_hidden, d->env->slots[d->layer].n_scratch - d->n_nodes);
+// A level is done: behind which guesses does the head look next?
+static rn_status choose_beams(struct feature_drafter *d, rn_error *err) {
+    int32_t room = FEATURE_PLACES - d->n_hidden;
+    for (int32_t i = 0; i < d->n_layers; i++)
+        room = least_of(room, d->env->slots[d->layers[i].slot].n_scratch - d->layers[i].n_nodes);
     d->n_levels++;
-    d->spent_ns += level_ns(d, n_rows);
     const struct pool_costs costs = {.step = &d->step,
                                      .depths = &d->base.depths,
                                      .most = d->most,
                                      .spent_ns = d->spent_ns,
-                                     .level_ns = level_ns(d, MOST_WIDE / 2)};
+                                     .level_ns = level_ns(d, d->n_levels)};
     d->n_beams = guess_pool_next(&d->pool, &costs, d->least > 0 && d->n_levels < FORCED_LEVELS, d->beams,
                                  least_of(room, MOST_WIDE));
+    d->layer = d->n_chained > 0 ? d->n_chained - 1 : 0;
     d->is_over = d->n_beams == 0;
     return d->is_over ? drop_nodes(d, err) : RN_OK;
 }
@@ -296,27 +384,51 @@ static rn_status absorb_taps(struct feature_drafter *d, const struct row_results
 
 static rn_status absorb_pairs(struct feature_drafter *d, const struct row_results *r, rn_error *err) {
     const bool is_last = reads_last_pair(d, r);
-    d->features.from += (int32_t)r->n;
+    d->layers[d->layer].inputs.from += (int32_t)r->n;
+    d->spent_ns += rows_ns(d, d->layer, (int32_t)r->n);
     if (!is_last) return RN_OK;
     d->n_hidden = 1;
     add_guesses(d, NULL, &d->tops[0]);
-    return choose_beams(d, (int32_t)r->n, err);
+    return choose_beams(d, err);
 }
 
-static rn_status absorb_beams(struct feature_drafter *d, const struct row_results *r, rn_error *err) {
-    int32_t n = 0;
-    while (n < (int32_t)r->n && !results_dropped(r, (size_t)n)) n++;
-    for (int32_t i = 0; i < n; i++) {
-        struct pool_node *const x = guess_pool_find(&d->pool, d->beams[i]);
-        d->n_nodes++;
-        const int32_t place = d->n_hidden++;
-        if (!x) continue; // better guesses behind the others have taken its place
-        x->place = place;
-        add_guesses(d, x, &d->tops[i]);
+// All layers have their rows of the level's guesses.
+static rn_status end_level(struct feature_drafter *d, rn_error *err) {
+    for (int32_t i = 0; i < d->n_beams; i++) guess_pool_find(&d->pool, d->beams[i])->place = d->n_hidden + i;
+    for (int32_t i = 0; i < d->n_beams; i++) {
+        const struct pool_node *const x = guess_pool_find(&d->pool, d->beams[i]);
+        if (x) add_guesses(d, x, &d->tops[i]); // else better guesses behind the others have taken its place
     }
-    if (n == (int32_t)r->n) return choose_beams(d, n, err);
-    d->is_over = true; // there is no more room
+    d->n_hidden += d->n_beams;
+    if (!d->is_full) return choose_beams(d, err);
+    d->is_over = true;
     return drop_nodes(d, err);
+}
+
+// Rows of the last layer come first: it has one of each guess, as far as there is room.
+static rn_status absorb_beams(struct feature_drafter *d, const struct row_results *r, rn_error *err) {
+    struct feature_layer *const l = &d->layers[d->layer];
+    int32_t n = 0, n_asked = 0, first = d->n_chained - 1;
+    for (int32_t i = 0; i < d->n_beams; i++) {
+        if (first_layer(d, i) > d->layer) continue;
+        n_asked++;
+        if (n == (int32_t)r->n || results_dropped(r, (size_t)n)) continue;
+        l->nodes[d->n_hidden + i] = l->n_nodes++;
+        n++;
+    }
+    d->spent_ns += rows_ns(d, d->layer, (int32_t)r->n);
+    if (d->layer == d->n_chained - 1) {
+        d->is_full = n < (int32_t)r->n;
+        n_asked = d->n_beams = n;
+    }
+    if (n == 0 || n < n_asked) { // there is no more room
+        d->is_over = true;
+        return drop_nodes(d, err);
+    }
+    for (int32_t i = 0; i < d->n_beams; i++) first = least_of(first, first_layer(d, i));
+    if (d->layer == first) return end_level(d, err);
+    d->layer--;
+    return RN_OK;
 }
 
 static rn_status absorb(drafter *base, const struct row_results *r, rn_error *err) {
@@ -331,8 +443,8 @@ static rn_status absorb(drafter *base, const struct row_results *r, rn_error *er
 // Pairs that were appended are gone, and the tree does not grow further.
 static void suspend(drafter *base) {
     struct feature_drafter *d = (struct feature_drafter *)base;
-    d->n_nodes = 0;
-    d->is_over = feature_ring_n(&d->features) == 0;
+    for (int32_t i = 0; i < d->n_layers; i++) d->layers[i].n_nodes = 0;
+    d->is_over = feature_ring_n(features_of(d)) == 0;
 }
 
 // ---- the draft ------------------------------------------------------------------------------------------------------

@@ -11,15 +11,19 @@ void feature_ring_free(struct feature_ring *r) { mem_free(r->data); }
 
 float *feature_ring_put(struct feature_ring *r, int32_t at) {
     if (at < r->from) return NULL;
-    if (at > r->to) r->has_gap = true, r->from = at;
+    if (at > r->to) r->has_gap = true, r->from = r->oldest = at;
     if (at - r->from == FEATURES_MOST) r->has_gap = true, r->from++;
+    if (at - r->oldest == FEATURES_MOST) r->oldest++;
+    if (at < r->oldest) r->oldest = at;
     r->to = at + 1;
     return feature_ring_at(r, at);
 }
 
-int32_t feature_ring_cut(struct feature_ring *r, int32_t n) {
-    const int32_t n_back = r->from > n ? r->from - n : 0;
+int32_t feature_ring_cut(struct feature_ring *r, int32_t n_read, int32_t n) {
+    const int32_t n_back = r->from > n_read ? r->from - n_read : 0;
     r->from -= n_back;
     if (r->to > n) r->to = n;
+    // What is to be read again was forgotten.
+    if (r->from < r->oldest && r->from < r->to) r->has_gap = true, r->from = r->to;
     return n_back;
 }

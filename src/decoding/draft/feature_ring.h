@@ -1,4 +1,6 @@
 // decoding/draft/feature_ring.h - what the main model has said of the last tokens of a text: a vector of each, until a draft head has read it.
+//
+// Or what one layer of a head has said, which the next one reads.
 #ifndef RN_DECODING_DRAFT_FEATURE_RING_H
 #define RN_DECODING_DRAFT_FEATURE_RING_H
 
@@ -13,6 +15,7 @@ struct feature_ring {
     float *data; // [FEATURES_MOST][width]
     int32_t width;
     int32_t from, to; // positions of the text that it has
+    int32_t oldest;   // vectors before `from` are there from this position on
     bool has_gap;     // what was read before is not followed by `from`
 };
 bool feature_ring_init(struct feature_ring *r, int32_t width); // false: no memory
@@ -28,7 +31,7 @@ static inline float *feature_ring_at(const struct feature_ring *r, int32_t at) {
     return r->data + (size_t)(at % FEATURES_MOST) * (size_t)r->width;
 }
 static inline int32_t feature_ring_n(const struct feature_ring *r) { return r->to - r->from; }
-// Only those before position n stay. Returns how many of those that were read are to be taken back.
-int32_t feature_ring_cut(struct feature_ring *r, int32_t n);
+// Only those before position n stay, and those from n_read <= n on are to be read again. Returns how many of those that were read are to be taken back.
+int32_t feature_ring_cut(struct feature_ring *r, int32_t n_read, int32_t n);
 
 #endif
