@@ -273,8 +273,8 @@ static void fill_words(struct words *w, int32_t n_vocab) {
 
 static rn_status put_vocab(struct synth *s) {
     const log_sink quiet = {NULL, NULL, LOG_DEBUG};
-    if (s->vocab_of) return vocab_put(s->w, package_vocab(s->vocab_of), &quiet, &s->err);
     const int32_t n = s->shape.n_vocab;
+    if (s->vocab_of) return vocab_put(s->w, package_vocab(s->vocab_of), n, &quiet, &s->err);
     struct words w = {.tokens = calloc((size_t)n, sizeof *w.tokens),
                       .merges = calloc((size_t)n, sizeof *w.merges),
                       .texts = calloc((size_t)n, sizeof *w.texts),
@@ -295,7 +295,7 @@ static rn_status put_vocab(struct synth *s) {
                                 .unk = -1,
                                 .pad = -1,
                                 .add_bos = true};
-        st = vocab_put(s->w, &v, &quiet, &s->err);
+        st = vocab_put(s->w, &v, n, &quiet, &s->err);
     } else {
         fail(&s->err, st, "out of memory for %d tokens", n);
     }

@@ -149,7 +149,7 @@ rn_status metadata_put(gguf_writer *w, const package *p, uint32_t file_type, con
     rn_status st = put_hparams(w, h, err);
     gguf_put_u32(w, "general.file_type", file_type);
     gguf_put_u32(w, "general.quantization_version", GGUF_QUANTIZATION_VERSION);
-    if (st == RN_OK) st = vocab_put(w, package_vocab(p), log, err);
+    if (st == RN_OK) st = vocab_put(w, package_vocab(p), h->n_vocab, log, err);
     if (chat_template)
         gguf_put_string(w, "tokenizer.chat_template", (struct vocab_str){chat_template, (uint32_t)n_template});
     return st;

@@ -1,8 +1,9 @@
 // convert/vocab_meta.c - see vocab_meta.h. Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #include "convert/vocab_meta.h"
+#include "tokenizer/fillers.h"
 #include <string.h>
 
-enum { MAX_END = 64 };
+enum { MAX_END = 64, FILLER_SCORE = -10000 }; // the score: llama.cpp's converter's
 
 static bool is_str(struct vocab_str s, const char *text) {
     return s.n == strlen(text) && memcmp(s.s, text, s.n) == 0;
@@ -23,16 +24,23 @@ static rn_status gguf_kind(const struct vocab *v, const char **kind, rn_error *e
                                            : "the folder itself runs");
 }
 
-static void put_tokens(gguf_writer *w, const struct vocab *v) {
-    const uint64_t n = (uint64_t)v->n_tokens;
+// Fillers follow the tokens: llama.cpp takes the number of the embedding's rows from the list.
+static void put_tokens(gguf_writer *w, const struct vocab *v, int32_t n_vocab) {
+    const uint64_t n = (uint64_t)n_vocab;
     gguf_put_array(w, "tokenizer.ggml.tokens", GGUF_STRING, n);
     for (int32_t i = 0; i < v->n_tokens; i++) gguf_put_item_string(w, v->tokens[i].text);
+    for (int32_t i = v->n_tokens; i < n_vocab; i++) {
+        const struct filler f = filler_of(i);
+        gguf_put_item_string(w, (struct vocab_str){f.text, (uint32_t)strlen(f.text)});
+    }
     if (v->model != VOCAB_BPE) {
         gguf_put_array(w, "tokenizer.ggml.scores", GGUF_F32, n);
-        for (int32_t i = 0; i < v->n_tokens; i++) gguf_put_item_f32(w, v->tokens[i].score);
+        for (int32_t i = 0; i < n_vocab; i++)
+            gguf_put_item_f32(w, i < v->n_tokens ? v->tokens[i].score : FILLER_SCORE);
     }
     gguf_put_array(w, "tokenizer.ggml.token_type", GGUF_I32, n);
-    for (int32_t i = 0; i < v->n_tokens; i++) gguf_put_item_i32(w, (int32_t)v->tokens[i].kind);
+    for (int32_t i = 0; i < n_vocab; i++)
+        gguf_put_item_i32(w, (int32_t)(i < v->n_tokens ? v->tokens[i].kind : TOKEN_UNUSED));
     if (v->n_merges == 0) return;
     gguf_put_array(w, "tokenizer.ggml.merges", GGUF_STRING, (uint64_t)v->n_merges);
     for (int32_t i = 0; i < v->n_merges; i++) gguf_put_item_string(w, v->merges[i]);
@@ -50,15 +58,15 @@ static bool ends_text(const struct vocab *v, int32_t id) {
 
 // A folder may list any number of end tokens, but GGUF has keys for three. End tokens that readers
 // do not recognize by their spelling take the free keys.
-static struct vocab with_ends_in_keys(const struct vocab *v, const log_sink *log) {
+static struct vocab with_ends_in_keys(const struct vocab *v, int32_t n_vocab, const log_sink *log) {
     struct vocab o = *v;
     o.end = NULL, o.n_end = 0;
     for (int32_t i = 0; i < v->n_end; i++) {
         int32_t *const keys[] = {&o.eos, &o.eot, &o.eom};
         size_t k = 0;
-        if (v->end[i] < o.n_tokens && ends_text(&o, v->end[i])) continue;
+        if (ends_text(&o, v->end[i])) continue;
         while (k < 3 && *keys[k] >= 0) k++;
-        if (k < 3 && v->end[i] < o.n_tokens)
+        if (k < 3 && v->end[i] < n_vocab)
             *keys[k] = v->end[i];
         else
             log_to(log, LOG_WARN, "tokenizer: GGUF has no further key for end token %d", v->end[i]);
@@ -116,17 +124,17 @@ static void warn_of_losses(const struct vocab *v, const log_sink *log) {
                n_flagged);
 }
 
-rn_status vocab_put(gguf_writer *w, const struct vocab *v, const log_sink *log, rn_error *err) {
-    const char *kind;
-    if (v->n_tokens == 0) return RN_OK;
-    const rn_status st = gguf_kind(v, &kind, err);
+rn_status vocab_put(gguf_writer *w, const struct vocab *v, int32_t n_vocab, const log_sink *log, rn_error *err) {
+    const char *kind = "no_vocab"; // llama.cpp does not load a file without the key
+    const rn_status st = v->n_tokens > 0 ? gguf_kind(v, &kind, err) : RN_OK;
     if (st != RN_OK) return st;
-    const struct vocab keyed = with_ends_in_keys(v, log);
-    warn_of_losses(v, log);
     gguf_put_string(w, "tokenizer.ggml.model", (struct vocab_str){kind, (uint32_t)strlen(kind)});
+    if (v->n_tokens == 0) return RN_OK;
+    const struct vocab keyed = with_ends_in_keys(v, n_vocab, log);
+    warn_of_losses(v, log);
     gguf_put_string(w, "tokenizer.ggml.pre",
                     v->pre.n ? v->pre : (struct vocab_str){"default", 7}); // SPM does not split text
-    put_tokens(w, v);
+    put_tokens(w, v, n_vocab);
     put_special_ids(w, &keyed);
     gguf_put_bool(w, "tokenizer.ggml.add_bos_token", v->add_bos);
     gguf_put_bool(w, "tokenizer.ggml.add_eos_token", v->add_eos);

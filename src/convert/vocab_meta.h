@@ -5,8 +5,9 @@
 #include "base/log.h"
 #include "formats/gguf/gguf_write.h"
 
-// log: receives a warning for each property of the vocabulary that GGUF cannot express and readers do without. A vocabulary without
-// tokens writes nothing. Errors: RN_E_UNSUPPORTED (a kind of tokenizer or pre-tokenizer that GGUF has no name for).
-rn_status vocab_put(gguf_writer *w, const struct vocab *v, const log_sink *log, rn_error *err);
+// n_vocab: rows of the embedding, at least v's tokens; the list is filled up to it (tokenizer/fillers.h). log: receives a warning for
+// each property of the vocabulary that GGUF cannot express and readers do without. Of a vocabulary without tokens only that is said.
+// Errors: RN_E_UNSUPPORTED (a kind of tokenizer or pre-tokenizer that GGUF has no name for).
+rn_status vocab_put(gguf_writer *w, const struct vocab *v, int32_t n_vocab, const log_sink *log, rn_error *err);
 
 #endif

@@ -46,6 +46,26 @@ def write_tensors(path, tensors):
     path.write_bytes(struct.pack('<Q', len(text)) + text + data)
 
 
+PER_TOKEN = ('embed_tokens', 'embed_in', 'wte', 'word_embeddings', 'lm_head', 'embed_out', 'backbone.embeddings')
+
+
+def padded_folder(path, to, n_more, **changed):
+    """A copy whose embedding and head have rows beyond the tokens of its tokenizer. changed: as of copy_folder()."""
+    copy_folder(path, to, **changed)
+    config = json.loads((to / 'config.json').read_text())
+    wider = {name: n + n_more for name, n in config.items() if name in ('vocab_size', 'vocab_size_per_layer_input')}
+    (to / 'config.json').write_text(json.dumps(config | wider))
+
+    def longer(name, tensor):
+        dtype, shape, raw = tensor
+        if not any(part in name for part in PER_TOKEN) or shape[0] != config['vocab_size']:
+            return tensor
+        more = len(raw) // shape[0] * n_more
+        return dtype, [shape[0] + n_more, *shape[1:]], raw + counted(more // 4)[:more] if dtype == 'F32' else raw + raw[:more]
+    write_tensors(to / 'model.safetensors', {name: longer(name, t) for name, t in read_tensors(to / 'model.safetensors').items()})
+    return to
+
+
 def copy_folder(path, to, **changed):
     """A copy that may be written to; changed: members of its config.json."""
     to.mkdir()

@@ -9,7 +9,7 @@ import os
 import pathlib
 
 from harness import Folder, Skip, check, equal, main, runnel, test
-from hf_folder import copy_folder
+from hf_folder import copy_folder, padded_folder
 from peer_rule import PLAIN, Outcome, Rows, command, listed, measure, peer
 
 HERE = pathlib.Path(__file__).parent
@@ -24,10 +24,15 @@ ALIKE = {'deepseek-v3': {}, 'exaone4': {'sliding_window': None, 'layer_types': [
          'phi3': {'original_max_position_embeddings': 300}, 'phi3-partial': {}, 'starcoder2': {'sliding_window': None}}
 
 
-def converted(name, folder, **changed):
+def shared(name):
     path = pathlib.Path(os.environ.get('RUNNEL_SHARED') or HERE.parents[2] / 'shared', 'goldens', name)
     if not path.exists():
         raise Skip('no shared material: set RUNNEL_SHARED')
+    return path
+
+
+def converted(name, folder, **changed):
+    path = shared(name)
     with Folder() as other:     # its name goes into the file: make_peer_archs.py
         runnel('convert', copy_folder(path, other / 'model', **changed), folder / 'source.gguf').ok()
     return folder / 'source.gguf'
@@ -76,6 +81,36 @@ def without_what_llama_cpp_reads_otherwise_its_logits_are_the_same():
             pairs = zip(Rows(folder / 'peer.npy', len(ids)).x, Rows(folder / 'ours.npy', len(ids)).x)
             # Deviation is 4, and what is read otherwise moves logits by more than 1; llama.cpp's GELU is a table of F16, which moves them by 0.01.
             check(max(abs(a - b) for a, b in pairs) < 0.05, name)
+
+
+@test
+def an_embedding_with_rows_beyond_the_tokens_stays_that_of_the_folder():
+    ids = listed(GOLDEN['prompt'] + [290, 292])
+    with Folder() as folder:
+        for name in GOLDEN['models']:
+            source, file = padded_folder(shared(name), folder / name, 5), folder / 'padded.gguf'
+            runnel('convert', source, file).ok()
+            infos = [runnel('info', '-m', model, '--json').ok().lines[0] for model in (source, file)]
+            equal(infos[1]['n_vocab'], infos[0]['n_vocab'], name)
+            for model, out in ((source, 'folder.npy'), (file, 'file.npy')):
+                runnel('score', '-m', model, '--ids', ids, '--kv-type', 'f32', '--logits', folder / out).ok()
+            equal((folder / 'file.npy').read_bytes(), (folder / 'folder.npy').read_bytes(), name)
+
+
+@test
+def llama_cpp_loads_files_with_rows_beyond_the_tokens():
+    command()
+    ids = listed(GOLDEN['prompt'])
+    for name in GOLDEN['models'] | ALIKE:
+        with Folder() as folder:
+            file = folder / 'padded.gguf'
+            runnel('convert', padded_folder(shared(name), folder / 'model', 5, **ALIKE.get(name, {})), file).ok()
+            peer('logits', file, '--ids', ids, '--out', folder / 'peer.npy', *PLAIN)
+            runnel('score', '-m', file, '--ids', ids, '--kv-type', 'f32', '--logits', folder / 'ours.npy').ok()
+            ours, theirs = (Rows(folder / x, len(GOLDEN['prompt'])).x for x in ('ours.npy', 'peer.npy'))
+            equal(len(theirs), len(ours), name)
+            worst = max(abs(a - b) for a, b in zip(ours, theirs))
+            check(worst < 0.05, name, worst)
 
 
 main()

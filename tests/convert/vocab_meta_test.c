@@ -1,11 +1,16 @@
 // tests/convert/vocab_meta_test.c - what a vocabulary says in a GGUF file's keys, and what is refused or warned of.
 #include "convert/vocab_meta.h"
 #include "formats/gguf/gguf_meta.h"
+#include "formats/gguf/gguf_vocab.h"
 #include "tests/check.h"
+#include "tokenizer/fillers.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define STR(s) {s, sizeof(s) - 1}
+
+enum { N_MORE = 3 }; // rows of the embedding without a token
 
 static const struct vocab_token tokens[] = {
     {STR("<unk>"), 0, TOKEN_UNKNOWN, 0},  {STR("<s>"), 0, TOKEN_CONTROL, 0},
@@ -48,7 +53,7 @@ static rn_status put_vocab(struct put *p, const struct vocab *v, rn_error *err) 
     snprintf(path, sizeof path, "%s/vocab.gguf", temp_dir());
     if (!CHECK_OK(gguf_writer_create(path, 32, &w, err), err)) return RN_E_IO;
     const log_sink log = {note, p->said, LOG_DEBUG};
-    rn_status st = vocab_put(w, v, &log, err);
+    rn_status st = vocab_put(w, v, v->n_tokens + N_MORE, &log, err);
     if (st == RN_OK) st = gguf_write_head(w, err);
     if (st != RN_OK) {
         gguf_writer_abandon(w);
@@ -111,13 +116,35 @@ TEST(kinds_get_the_names_that_gguf_has_for_them_or_are_refused) {
     }
 }
 
-TEST(no_tokens_put_no_pairs) {
+TEST(rows_without_a_token_get_one_that_is_unused) {
+    struct vocab v = sound(VOCAB_SPM);
+    struct put p;
+    rn_error err = {0};
+    struct arena mem = {0};
+    struct vocab got = {0};
+    if (!CHECK_OK(put_vocab(&p, &v, &err), &err) || !CHECK_OK(gguf_read_vocab(&p.g, &mem, &got, &err), &err)) return;
+    CHECK_INT(got.n_tokens, 8 + N_MORE);
+    for (int32_t i = 8; i < got.n_tokens; i++) {
+        char want[16];
+        snprintf(want, sizeof want, "[PAD%d]", i);
+        CHECK(got.tokens[i].text.n == strlen(want) && memcmp(got.tokens[i].text.s, want, strlen(want)) == 0);
+        CHECK(got.tokens[i].kind == TOKEN_UNUSED && got.tokens[i].score == -10000);
+    }
+    CHECK_INT(fillers_begin(&got), 8);
+    got.eot = 9; // a special token is none
+    CHECK_INT(fillers_begin(&got), 10);
+    arena_free(&mem);
+    put_free(&p);
+}
+
+TEST(no_tokens_put_that_there_are_none) {
     struct vocab v = sound(VOCAB_SPM);
     struct put p;
     rn_error err = {0};
     v.n_tokens = 0;
     CHECK_OK(put_vocab(&p, &v, &err), &err);
-    CHECK_INT(p.g.n_pairs, 0);
+    CHECK_INT(p.g.n_pairs, 1);
+    CHECK(text_is(&p, "tokenizer.ggml.model", "no_vocab"));
     put_free(&p);
 }
 
@@ -135,7 +162,8 @@ TEST(tokens_that_end_a_text_take_the_keys_that_are_free) {
         {"three more", 2, 4, {2, 4, 5, 6}, 2, 4, 5, "end token 6"},
         {"no eos, but a spelling", -1, 1, {2}, -1, -1, -1, ""},
         {"no eos, none of a known spelling", -1, 1, {5}, 5, -1, -1, ""},
-        {"beyond the tokens", 2, 1, {40}, 2, -1, -1, "end token 40"},
+        {"a row without a token", 2, 1, {10}, 2, 10, -1, ""},
+        {"beyond the rows", 2, 1, {40}, 2, -1, -1, "end token 40"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct vocab v = sound(VOCAB_SPM);

@@ -3,6 +3,7 @@
 #include "formats/gguf/gguf_meta.h"
 #include "formats/hparams/hparams.h"
 #include "formats/package_build.h"
+#include "tokenizer/fillers.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -250,6 +251,7 @@ rn_status hparams_read_gguf(const struct gguf *g, struct package *p, rn_error *e
     if (st == RN_OK) st = gguf_renew(p, &raw.hp, err);
     if (st == RN_OK) st = hparams_check_vocab(&raw, p, err);
     if (st != RN_OK) return st;
+    p->vocab.n_tokens = fillers_begin(&p->vocab); // as in the folder that the file was made from
     p->hparams = raw.hp;
     p->hparams.is_checked = true;
     return RN_OK;

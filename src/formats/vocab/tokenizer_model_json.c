@@ -2,6 +2,7 @@
 // by id, and merges.
 #include "formats/vocab/tokenizer_build.h"
 #include "tokenizer/byte_tokens.h"
+#include "tokenizer/fillers.h"
 #include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -123,10 +124,10 @@ static rn_status max_added_id(const struct json_node *list, int64_t *max_id, uin
 // Ids without a token exist because embeddings are padded to round sizes.
 static rn_status fill_holes(struct tokenizer_build *b, rn_error *err) {
     for (int32_t id = 0; id < b->v->n_tokens; id++) {
-        char text[24];
         if (b->tokens[id].text.n > 0) continue;
-        const int n = snprintf(text, sizeof text, "[PAD%d]", id);
-        b->tokens[id] = (struct vocab_token){tokenizer_build_copy(b, text, (uint32_t)n), 0, TOKEN_UNUSED, 0};
+        const struct filler f = filler_of(id);
+        const struct vocab_str text = tokenizer_build_copy(b, f.text, (uint32_t)strlen(f.text));
+        b->tokens[id] = (struct vocab_token){text, 0, TOKEN_UNUSED, 0};
         if (!b->tokens[id].text.s) return fail(err, RN_E_NOMEM, "out of memory for token %d", id);
     }
     return RN_OK;
