@@ -116,7 +116,8 @@ _runnel() {
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix draft mtp medusa=FILE eagle=FILE)' \
+      '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|ngram-cache|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE)' \
       '--no-speculate[guess nothing, as --speculate none]' \
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
@@ -224,7 +225,8 @@ _runnel() {
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix draft mtp medusa=FILE eagle=FILE)' \
+      '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|ngram-cache|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE)' \
       '--no-speculate[guess nothing, as --speculate none]' \
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
@@ -330,7 +332,8 @@ _runnel() {
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix draft mtp medusa=FILE eagle=FILE)' \
+      '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|ngram-cache|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE)' \
       '--no-speculate[guess nothing, as --speculate none]' \
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
@@ -378,6 +381,7 @@ _runnel() {
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
       '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
       '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
+      '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
       '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:(FILE NAME)' \
       '--output-format=[how the model writes reasoning and tool calls]:NAME: ' \
       '--host=[address to listen at]:ADDRESS: ' \
@@ -491,7 +495,8 @@ _runnel() {
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix draft mtp medusa=FILE eagle=FILE)' \
+      '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
+      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|ngram-cache|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE)' \
       '--no-speculate[guess nothing, as --speculate none]' \
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \

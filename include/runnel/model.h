@@ -197,6 +197,20 @@ typedef enum rn_draft_head {
 RN_API rn_status rn_model_add_draft_heads(rn_model *model, rn_draft_head kind, const char *path,
                                           rn_error *err);
 
+/**
+ * Adds an n-gram cache to a model, before an engine is opened with it: counts of what followed
+ * strings of 1 to 4 tokens in other texts, which "ngram-cache" drafts from
+ * (rn_request.speculate).
+ *
+ * @param path  a file of rn_ngram_cache_write() or of llama.cpp's lookup programs, static or
+ *              dynamic, at most 1 GiB; it is read into memory.
+ * @return RN_OK; RN_E_STATE (the model has one, or an engine has been opened with it); RN_E_FORMAT
+ *         (malformed, or with tokens that the model does not have: names file and offset);
+ *         RN_E_LIMIT; RN_E_IO; RN_E_NOMEM. After an error the model is as before. Threads: one at a
+ *         time, and no other call with the model meanwhile.
+ */
+RN_API rn_status rn_model_add_ngram_cache(rn_model *model, const char *path, rn_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -287,7 +287,9 @@ typedef struct rn_request {
     // followed the last occurrence of the text's end in prompt and answer. "suffix": what followed
     // the longest end of the text that occurs earlier in prompt and answer, or followed it most
     // often in finished answers of the same model, client and cache_salt that speculated so, too
-    // (rn_engine_options.output_store_bytes). "draft": what another model of the engine expects,
+    // (rn_engine_options.output_store_bytes). "ngram-cache": what followed the last 1 to 4 tokens
+    // often enough: in prompt and answer, in such finished answers, and in the model's n-gram cache
+    // (rn_model_add_ngram_cache()). "draft": what another model of the engine expects,
     // rn_engine_options.draft_model, or with "draft=N" model N, 0..; its vocabulary must be the
     // same. "mtp", "medusa", "eagle": what draft heads of the model expect
     // (rn_model_add_draft_heads()). "none": nothing. NULL (default): "suffix" where the engine

@@ -144,6 +144,41 @@ RN_API rn_status rn_convert_adapter(const char *adapter, const char *base, const
 RN_API rn_status rn_convert_draft_heads(const char *heads, const char *out,
                                         const rn_quantize_options *opt, rn_error *err);
 
+/**
+ * An n-gram cache: which tokens followed strings of 1 to 4 tokens, and how often. It is filled from
+ * texts and files, written once, and then guesses what follows (rn_model_add_ngram_cache()).
+ * Ownership: the caller's, closed with rn_ngram_cache_close(). Threads: one at a time.
+ */
+typedef struct rn_ngram_cache rn_ngram_cache;
+/**
+ * Makes an empty one.
+ *
+ * @param model  whose tokens are counted; must outlive it.
+ * @return RN_OK; RN_E_ARG; RN_E_NOMEM.
+ */
+RN_API rn_status rn_ngram_cache_new(const rn_model *model, rn_ngram_cache **cache, rn_error *err);
+/**
+ * Counts what follows each string of `shortest` to `longest` tokens of a text. llama.cpp's static
+ * caches have strings of 2, dynamic ones of 1 to 4.
+ *
+ * @return RN_OK; RN_E_ARG (not 1 <= shortest <= longest <= 4; a token that the model does not
+ *         have); RN_E_LIMIT (a file of more than 1 GiB would follow); RN_E_NOMEM. After an error
+ *         the text may be counted in part.
+ */
+RN_API rn_status rn_ngram_cache_add_text(rn_ngram_cache *cache, const int32_t *ids, size_t n_ids,
+                                         int32_t shortest, int32_t longest, rn_error *err);
+// Adds the counts of a file. Errors as above, and those of rn_model_add_ngram_cache().
+RN_API rn_status rn_ngram_cache_add_file(rn_ngram_cache *cache, const char *path, rn_error *err);
+// How many strings there are, and how many different tokens behind them; NULL: not asked for.
+RN_API void rn_ngram_cache_size(rn_ngram_cache *cache, size_t *n_strings, size_t *n_pairs);
+/**
+ * Writes the file, in llama.cpp's format; the same counts give the same bytes.
+ *
+ * @return RN_OK; RN_E_ARG (it is empty); RN_E_IO; RN_E_NOMEM.
+ */
+RN_API rn_status rn_ngram_cache_write(rn_ngram_cache *cache, const char *path, rn_error *err);
+RN_API void rn_ngram_cache_close(rn_ngram_cache *cache); // NULL is fine
+
 typedef struct rn_imatrix_options {
     size_t struct_size;
     // Tokens per chunk, 2 to the context length; 0: 512, or the context length if that is less.

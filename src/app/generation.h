@@ -27,10 +27,10 @@ enum {
 };
 enum { GENERATION_FIELDS = 40, GENERATION_OTHER_ROWS = 16 }; // room for the rows of rn_sampling_field(); for others
 
-enum { GENERATION_DRAFTERS = 64 };
+enum { GENERATION_DRAFTERS = 96 };
 // Names of drafters as the option and JSON have them: those of rn_drafter_name(), and none.
-#define DRAFTER_WORDS  "none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE"
-#define DRAFTER_SCHEMA "'none','ngram','suffix','draft','mtp','medusa','eagle'"
+#define DRAFTER_WORDS  "none|ngram|suffix|ngram-cache|draft|mtp|medusa=FILE|eagle=FILE"
+#define DRAFTER_SCHEMA "'none','ngram','suffix','ngram-cache','draft','mtp','medusa','eagle'"
 
 typedef struct generation {
     int32_t n;                        // -1: the rest of the context
@@ -93,8 +93,9 @@ bool generation_add_sequence_token(generation *g, int32_t token, char *why);
 bool generation_apply(const generation *g, rn_request *req, rn_sampling *sampling, rn_error *err);
 bool generation_speculates(const generation *g); // does not refuse it
 bool generation_drafts_with(const generation *g, const char *name);
-// The model of --draft is there, or not: without --speculate it drafts. False: one is given without the other, and it is said.
-bool generation_use_draft(generation *g, bool has_model, const options *parsed);
+// The model of --draft and the file of --ngram-cache are there, or not: without --speculate they draft. False: one is given without the drafter, or
+// `draft` without a model, and it is said.
+bool generation_use_draft(generation *g, bool has_model, bool has_ngrams, const options *parsed);
 bool generation_is_guided(const generation *g); // has a guidance scale: streams take a second sequence
 // Sets a prompt of one text, or of token ids that are used unchanged. `part` is the caller's.
 void generation_prompt(const generation *g, rn_request *req, rn_part *part, const char *text, size_t n_text);

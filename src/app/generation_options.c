@@ -206,7 +206,7 @@ const option generation_draft_rows[6] = {
     {0, "speculate", DRAFTER_WORDS, OPTION_EACH, .each = take_drafters,
      .help =
          "guess what follows, from what followed the same words before (ngram), also in earlier answers (suffix), "
-         "with the model of --draft (draft), with the model's own next-token-prediction layers (mtp), or with heads that "
+         "from counts of what followed up to four tokens (ngram-cache), with the model of --draft (draft), with the model's own next-token-prediction layers (mtp), or with heads that "
          "were trained for it (medusa=FILE, eagle=FILE): the same text in fewer steps; repeatable, in order of "
          "preference (default ngram; suffix with --prediction, and where earlier answers are kept)"},
     {0, "no-speculate", NULL, OPTION_FLAG, offsetof(generation, no_speculate),
@@ -306,13 +306,18 @@ static bool check_parents(const options *parsed, const rn_sampling *s) {
     return true;
 }
 
-bool generation_use_draft(generation *g, bool has_model, const options *parsed) {
+bool generation_use_draft(generation *g, bool has_model, bool has_ngrams, const options *parsed) {
     char why[NUMBER_WHY];
-    if (has_model && !g->speculate[0] && !g->no_speculate) return generation_add_drafters(g, "draft", why);
+    if (!g->speculate[0] && !g->no_speculate && (has_model || has_ngrams))
+        return (!has_ngrams || generation_add_drafters(g, "ngram-cache", why)) &&
+               (!has_model || generation_add_drafters(g, "draft", why));
     if (!has_model && generation_drafts_with(g, "draft")) {
         say("--speculate draft: needs the model that drafts, --draft MODEL");
         return false;
     }
+    if (!generation_drafts_with(g, "ngram-cache") &&
+        options_refuse(parsed, "ngram-cache", "without --speculate ngram-cache"))
+        return false;
     return generation_drafts_with(g, "draft") || !options_refuse(parsed, "draft", "without --speculate draft");
 }
 

@@ -55,9 +55,12 @@ const option machine_engine_rows[MACHINE_ENGINE_ROWS] = {
              "(default 1); may be given several times"},
 };
 
-const option machine_draft_rows[1] = {
+const option machine_draft_rows[2] = {
     {0, "draft", "MODEL", OPTION_TEXT, offsetof(machine, draft_name),
      .help = "a smaller model with the same vocabulary, which guesses what follows: the same text in fewer steps"},
+    {0, "ngram-cache", "FILE", OPTION_TEXT, offsetof(machine, ngram_cache),
+     .help = "counts of what followed what in other texts, which guess what follows (runnel ngram-cache, llama.cpp's "
+             "lookup caches)"},
 };
 
 void machine_init(machine *m) {
@@ -122,6 +125,7 @@ int machine_add_parts(machine *m, rn_model *model) {
     rn_error err = {0};
     for (size_t i = 0; i < m->n_adapters; i++)
         if (rn_model_add_adapter(model, m->adapters[i].path, NULL, &err) != RN_OK) return machine_failed(&err);
+    if (m->ngram_cache && rn_model_add_ngram_cache(model, m->ngram_cache, &err) != RN_OK) return machine_failed(&err);
     return draft_heads_add(m->heads, model, &err) == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
 }
 

@@ -30,6 +30,7 @@ typedef struct machine {
     int32_t outputs_mib;                            // finished answers that drafts look in; set by the command
     machine_adapter adapters[MACHINE_MAX_ADAPTERS]; // of model 0
     size_t n_adapters;
+    const char *ngram_cache;  // --ngram-cache, of model 0; NULL: none
     const draft_heads *heads; // of model 0, set by the command; NULL: none
     progress bar;
     char *path, *reference_path, *draft_path;
@@ -49,9 +50,9 @@ extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_
 #define MACHINE_REST_GROUP(m)                                                                                        \
     {NULL, machine_engine_rows + 1, MACHINE_ENGINE_ROWS - 1, (m)} // without --kv-type, which comes first
 
-// --draft, where streams are generated.
-extern const option machine_draft_rows[1];
-#define MACHINE_DRAFT_GROUP(m) {"Speculation", machine_draft_rows, 1, (m)}
+// --draft and --ngram-cache, where streams are generated.
+extern const option machine_draft_rows[2];
+#define MACHINE_DRAFT_GROUP(m) {"Speculation", machine_draft_rows, 2, (m)}
 
 void machine_init(machine *m);
 // Each returns EXIT_CODE_OK, or an exit code after saying why.
@@ -68,7 +69,7 @@ void machine_close(machine *m);
 // For a command with more than two models: opens one file, and fills the engine options. `path` is the caller's.
 int machine_open_file(machine *m, const char *name, char **path, rn_model **model);
 void machine_engine_options(machine *m, rn_engine_options *opt);
-// Adds the adapters of --lora and the draft heads to a model, before its engine is opened; then sets their scales for requests that name none.
+// Adds the adapters of --lora, the draft heads and the n-gram cache to a model, before its engine is opened; then sets their scales for requests that name none.
 int machine_add_parts(machine *m, rn_model *model);
 int machine_set_adapters(machine *m, rn_engine *engine);
 

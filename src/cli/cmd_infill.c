@@ -35,7 +35,8 @@ static bool check_together(infill_run *r, const options *parsed) {
     if (options_refuse(parsed, "echo", "here: only the middle is output") ||
         options_refuse(parsed, "parse-special", "here: control tokens spelled in the texts stay text"))
         return false;
-    return run_print_check(&r->print, parsed) && generation_use_draft(&r->g, r->on.draft_name, parsed) &&
+    return run_print_check(&r->print, parsed) &&
+           generation_use_draft(&r->g, r->on.draft_name, r->on.ngram_cache, parsed) &&
            generation_check(&r->g, parsed);
 }
 

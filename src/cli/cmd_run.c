@@ -52,7 +52,8 @@ static bool check_together(run *r, const options *parsed) {
     for (size_t i = 0; i < sizeof not_of_chat / sizeof *not_of_chat; i++)
         if (r->chat.is_chat && options_refuse(parsed, not_of_chat[i], "with --chat")) return false;
     if (r->prompt.ids_option && options_refuse(parsed, "parse-special", with_ids)) return false;
-    return run_print_check(&r->print, parsed) && generation_use_draft(&r->g, r->on.draft_name, parsed) &&
+    return run_print_check(&r->print, parsed) &&
+           generation_use_draft(&r->g, r->on.draft_name, r->on.ngram_cache, parsed) &&
            generation_check(&r->g, parsed);
 }
 

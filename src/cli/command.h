@@ -24,6 +24,7 @@ int cmd_convert(int n_args, char **args);
 int cmd_merge(int n_args, char **args);
 int cmd_quantize(int n_args, char **args);
 int cmd_imatrix(int n_args, char **args);
+int cmd_ngram_cache(int n_args, char **args);
 int cmd_watermark(int n_args, char **args);
 int cmd_grammar(int n_args, char **args);
 int cmd_template(int n_args, char **args);

@@ -26,6 +26,7 @@ static const command commands[] = {
     {"merge", "write a model with LoRA adapters merged into it", cmd_merge},
     {"quantize", "convert a GGUF file to fewer bits per weight", cmd_quantize},
     {"imatrix", "measure which weights matter most, for quantize", cmd_imatrix},
+    {"ngram-cache", "count what follows what in texts, for guesses", cmd_ngram_cache},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

@@ -280,7 +280,8 @@ struct strategy_spec {
     int32_t n_drafters;
     // Finished answers that drafters may look in (draft/output_store.h); NULL: none.
     const struct output_view *outputs;
-    struct draft_figures *figures; // what comes of the guesses is added; NULL without drafters
+    const struct ngram_table *ngrams; // as drafter_spec has it; NULL: none
+    struct draft_figures *figures;    // what comes of the guesses is added; NULL without drafters
     // Most guesses of a step that are evaluated beside the row that is certain, at most DRAFT_MOST.
     int32_t draft_most;
     int32_t draft_least; // of these, made whether they pay or not

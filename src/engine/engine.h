@@ -85,6 +85,7 @@ struct rn_model {
     bool has_heads[N_DRAFT_HEADS];          // by enum rn_draft_head
     package *head_files[N_DRAFT_HEADS];     // NULL: none
     int32_t taps[PROGRAM_MAX_TAPS], n_taps; // layers that a draft head reads
+    struct ngram_table *ngrams;             // of a cache file, for drafts; NULL: none
     atomic_bool is_open; // an engine has been opened with it: adapters and draft heads do not change any more
 };
 rn_status model_grammars_open(rn_model *m, rn_error *err);

@@ -1,5 +1,6 @@
 // engine/model_api.c - the public API of a model file: open, tokenize and detokenize, information.
 #include "base/mem.h"
+#include "decoding/draft/ngram_table.h"
 #include "engine/engine.h"
 #include "engine/public_structs.h"
 #include <stdio.h>
@@ -145,6 +146,7 @@ void rn_model_close(rn_model *m) {
     mem_free(m->tokenizer_error);
     model_close_adapters(m); // they refer to the package
     model_close_draft_heads(m);
+    ngram_table_destroy(m->ngrams);
     package_close(m->pkg);
     mem_free(m);
 }

@@ -249,6 +249,7 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
     if (st == RN_OK) st = stream_check_prediction(r, drafters, spec.n_drafters, err);
     if (st == RN_OK) stream_show_outputs(s, drafters, spec.n_drafters);
     spec.outputs = s->play.keeps_output ? &s->play.outputs : NULL;
+    spec.ngrams = s->model_slot->m->ngrams;
     if (st == RN_OK) st = kind->create(&spec, &s->play.strategy, err);
     if (st == RN_OK && spec.gate && !s->play.strategy->can_rewind)
         st = fail(err, RN_E_UNSUPPORTED, "%s: the strategy \"%s\" cannot rule tokens out",

@@ -39,6 +39,8 @@ enum adapter_limits {
     ADAPTER_MAX_ALPHA = 1000000 // and at least -ADAPTER_MAX_ALPHA
 };
 
+enum ngram_file_limits { NGRAM_FILE_MAX_BYTES = 1 << 30 };
+
 enum json_limits { JSON_MAX_DEPTH = 64, JSON_MAX_VALUES = 2097152 };
 
 enum vocab_limits {

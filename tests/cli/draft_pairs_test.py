@@ -72,7 +72,7 @@ def check_model(model, n_vocab, drafters):
 def on_each_kind_of_architecture_the_tokens_are_those_of_plain_decoding():
     for model in golden_models():
         n_vocab = json.loads((model / 'config.json').read_text()).get('vocab_size', 200)
-        right = check_model(model, min(n_vocab, 200), {'ngram': (), 'suffix': (), 'draft': ('--draft', model)})
+        right = check_model(model, min(n_vocab, 200), {'ngram': (), 'suffix': (), 'ngram-cache': (), 'draft': ('--draft', model)})
         check(right['draft'] > len(CHAINS) * N_ANSWERS, model, right)        # the same model: always right where greedy
 
 
@@ -82,7 +82,7 @@ def with_heads_and_a_smaller_model_the_tokens_are_those_of_plain_decoding():
     if not folder.is_dir():
         raise Skip(f'{folder} is not there')
     heads = {kind: ('--speculate', f'{kind}={folder / kind}') for kind in ('medusa', 'eagle')}
-    right = check_model(MODEL, 4000, {'ngram': (), 'suffix': (), 'draft': ('--draft', folder / 'draft-q8_0.gguf'), **heads})
+    right = check_model(MODEL, 4000, {'ngram': (), 'suffix': (), 'ngram-cache': (), 'draft': ('--draft', folder / 'draft-q8_0.gguf'), **heads})
     check(all(n > 0 for n in right.values()), right)
 
 

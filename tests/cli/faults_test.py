@@ -16,10 +16,12 @@ FULL, READ_ONLY = 'No space left on device', 'Read-only file system'
 def writers(folder, out):
     """Every command that makes a file, small as its inputs may be."""
     (folder / 'text').write_text(TEXT)
+    (folder / 'squares').write_text(' '.join(str(i * i) for i in range(3000)))
     if not (folder / 'hf').exists():
         write_folder(folder / 'hf')
     return (('quantize', MODEL, out, 'F32'), ('convert', folder / 'hf', out),
-            ('imatrix', '-f', folder / 'text', '-o', out, '--chunk', '64'), ('score', '--ids', IDS, '--logits', out))
+            ('imatrix', '-f', folder / 'text', '-o', out, '--chunk', '64'), ('score', '--ids', IDS, '--logits', out),
+            ('ngram-cache', out, folder / 'squares'))
 
 
 def on_tmpfs(options, commands, place):
@@ -66,7 +68,7 @@ def a_limit_on_file_sizes_leaves_the_old_file_of_every_command():
                 done = subprocess.run([PROGRAM, *map(str, args)], env=environment(), capture_output=True, text=True,
                                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)))
                 check(done.returncode == 1 and 'old: ' in done.stderr and 'File too large' in done.stderr, args, done)
-                equal((sorted(os.listdir(folder)), out.read_bytes()), (['hf', 'old', 'text'], b'old'), args[0])
+                equal((sorted(os.listdir(folder)), out.read_bytes()), (['hf', 'old', 'squares', 'text'], b'old'), args[0])
 
 
 @test
@@ -98,7 +100,7 @@ def a_name_that_no_file_can_have_is_refused_before_the_work():
                               (folder / 'text/x', 'Not a directory'), (folder / 'no/x', 'No such file'), (folder, 'regular file')):
                 done = runnel(*(name if a == 'OUT' else a for a in args)).fails(1, why)
                 check('in place' not in done.err and done.out == b'', done.err)
-        equal(sorted(os.listdir(folder)), ['hf', 'text'])
+        equal(sorted(os.listdir(folder)), ['hf', 'squares', 'text'])
 
 
 @test
@@ -112,7 +114,7 @@ def a_stdout_that_cannot_be_written_is_told_and_the_file_is_complete():
                 with open('/dev/full', 'wb') as full:
                     done = subprocess.run([PROGRAM, *map(str, args), *more], env=environment(), stdout=full, stderr=subprocess.PIPE,
                                           text=True)
-                says = args[0] != 'imatrix'     # which has nothing to say
+                says = args[0] not in ('imatrix', 'ngram-cache')     # which have nothing to say there
                 equal((done.returncode, FULL in done.stderr), (int(says), says), args)
                 check((folder / 'out').read_bytes() == want, args[0])
 

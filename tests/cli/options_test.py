@@ -4,7 +4,7 @@ import re
 
 from harness import MODEL, ROOT, Folder, check, environment, equal, main, runnel, test
 
-COMMANDS = ('run', 'infill', 'chat', 'batch', 'score', 'embed', 'tokenize', 'detokenize', 'watermark', 'grammar', 'template', 'info', 'bench', 'convert', 'merge', 'quantize', 'imatrix', 'serve')
+COMMANDS = ('run', 'infill', 'chat', 'batch', 'score', 'embed', 'tokenize', 'detokenize', 'watermark', 'grammar', 'template', 'info', 'bench', 'convert', 'merge', 'quantize', 'imatrix', 'ngram-cache', 'serve')
 
 WRONG = [
     # arguments, part of the message
@@ -67,16 +67,23 @@ WRONG = [
     (['run', '--banned-string', '', 'x'], '--banned-string: 0 bytes, must have 1..256'),
     (['run', '--banned-string', 's' * 257, 'x'], '--banned-string: 257 bytes'),
     (['run', *['--banned-string', 's'] * 513, 'x'], '--banned-string: given more than 512 times'),
-    (['run', '--speculate', 'hydra', 'x'], '--speculate: \'hydra\' is not one of none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE'),
+    (['run', '--speculate', 'hydra', 'x'], '--speculate: \'hydra\' is not one of none|ngram|suffix|ngram-cache|draft|mtp|medusa=FILE|eagle=FILE'),
     (['run', '--speculate', 'medusa', 'x'], '--speculate: medusa needs the file of the heads: medusa=FILE'),
     (['run', '--speculate', 'ngram,medusa=', 'x'], '--speculate: medusa needs the file of the heads: medusa=FILE'),
     (['run', '--speculate', 'medusa=a', '--speculate', 'medusa=b', 'x'], '--speculate: medusa is named twice'),
     (['run', '--speculate', 'mtp=a', 'x'], "--speculate: mtp has no file: its layers are the model's own"),
-    (['run', '--speculate', 'ngram,', 'x'], "--speculate: '' is not one of none|ngram|suffix|draft|mtp|medusa=FILE|eagle=FILE"),
+    (['run', '--speculate', 'ngram,', 'x'], "--speculate: '' is not one of none|ngram|suffix|ngram-cache|draft|mtp|medusa=FILE|eagle=FILE"),
     (['run', '--speculate', 'ngram', '--speculate', 'ngram', 'x'], '--speculate: ngram is named twice'),
     (['run', '--speculate', 'none,ngram', 'x'], '--speculate: none stands alone'),
     (['run', '--speculate', 'draft', 'x'], '--speculate draft: needs the model that drafts, --draft MODEL'),
     (['run', '--speculate', 'ngram', '--draft', 'm.gguf', 'x'], '--draft: has no effect without --speculate draft'),
+    (['run', '--speculate', 'ngram', '--ngram-cache', 'a.bin', 'x'], '--ngram-cache: has no effect without --speculate ngram-cache'),
+    (['run', '--no-speculate', '--ngram-cache', 'a.bin', 'x'], '--ngram-cache: has no effect without --speculate ngram-cache'),
+    (['ngram-cache'], 'ngram-cache: needs a file to write and texts'),
+    (['ngram-cache', 'out.bin'], 'ngram-cache: needs a file to write and texts'),
+    (['ngram-cache', 'out.bin', 'a.txt', '--ngram-min', '4', '--ngram-max', '3'], '--ngram-min: 4, more than --ngram-max, 3'),
+    (['ngram-cache', 'out.bin', 'a.txt', '--ngram-max', '5'], '--ngram-max: 5 is outside 1..4'),
+    (['ngram-cache', 'out.bin', *['--merge', 'a'] * 257], '--merge: given more than 256 times'),
     (['run', '--draft-min-p', '0.5', 'x'], '--draft-min-p: has no effect without --draft'),
     (['run', '--draft', 'm.gguf', '--draft-min-p', '1.5', 'x'], '--draft-min-p: 1.5 is outside 0..1'),
     (['run', '--draft-max', '8', '--no-speculate', 'x'], '--draft-max: has no effect without speculation'),

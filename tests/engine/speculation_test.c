@@ -310,12 +310,13 @@ TEST(what_a_request_may_say_of_drafts) {
         {"ngram", 64, 0, 1, "draft_max: 64 is outside 0..63", RN_E_ARG},
         {"ngram", -1, 0, 1, "draft_max: -1 is outside 0..63", RN_E_ARG},
         {"ngram", 3, 4, 1, "draft_min: 4 is outside 0..3", RN_E_ARG},
-        {"hydra", 0, 0, 1, "speculate: \"hydra\" is unknown; known: ngram, suffix, draft", RN_E_ARG},
+        {"hydra", 0, 0, 1, "speculate: \"hydra\" is unknown; known: ngram, suffix, ngram-cache, draft", RN_E_ARG},
         {"medusa", 0, 0, 1, "speculate: medusa: no such draft heads were added to ", RN_E_UNSUPPORTED},
-        {"", 0, 0, 1, "speculate: \"\" is unknown; known: ngram, suffix, draft", RN_E_ARG},
-        {"ngram,", 0, 0, 1, "speculate: \"\" is unknown; known: ngram, suffix, draft", RN_E_ARG},
+        {"", 0, 0, 1, "speculate: \"\" is unknown; known: ngram, suffix, ngram-cache, draft", RN_E_ARG},
+        {"ngram,", 0, 0, 1, "speculate: \"\" is unknown; known: ngram, suffix, ngram-cache, draft", RN_E_ARG},
         {"ngram,ngram", 0, 0, 1, "speculate: ngram is named twice", RN_E_ARG},
-        {"ngram,hydra", 0, 0, 1, "speculate: \"hydra\" is unknown; known: ngram, suffix, draft", RN_E_ARG},
+        {"ngram,hydra", 0, 0, 1, "speculate: \"hydra\" is unknown; known: ngram, suffix, ngram-cache, draft",
+         RN_E_ARG},
         {"ngram", 0, 0, 2, NULL, RN_OK},
     };
     struct toy_rig g;

@@ -23,6 +23,7 @@ VALUES = {
 NOT_DRAWN = {
     '--lora': 'adapters are of one shape of model: serve/lora_test.py',
     '--draft-heads': 'heads are of one shape of model: serve/draft_heads_test.py',
+    '--ngram-cache': 'a file of one vocabulary: serve/speculation_test.py',
     '--model': 'always two of them', '--alias': 'always one', '--host': 'everything stays on the loopback', '--port': 'one that is free',
     '--tls-key': 'with --tls-cert', '--api-key': 'keys that cannot be revoked', '--no-auth': 'has no effect on the loopback',
     '--chat-template': 'changes answers', '--output-format': 'changes answers', '--help': 'not a server', '--version': 'not a server',

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """tests/serve/speculation_test.py - a model that drafts, through the server's interfaces: the same answers, and what is refused."""
+import struct
+
 from api import chat_model, good, post, serving, stream
-from serving import Folder, check, equal, main, test
+from serving import MODEL, ROOT, Folder, check, equal, main, test
 
 GENERATE = '/v1/runnel/generate'
 ASKED = {'prompt': 'Once upon a time', 'max_tokens': 40, 'ignore_eos': True, 'seed': 5}
@@ -56,6 +58,21 @@ def chunks_say_which_of_their_tokens_were_guessed():
                 check('drafted' not in whole, whole)
             plain = stream(s, GENERATE, **ASKED, speculate='none', logprobs=0)
             check(not any('drafted' in d for d in plain), plain)
+
+
+@test
+def an_n_gram_cache_guesses_for_requests_that_name_it():
+    with Folder() as folder:
+        asked = {**ASKED, 'temperature': 0, 'want_tokens': True}
+        with serving(MODEL) as s:
+            plain = good(s, GENERATE, **asked, speculate='none')['choices'][0]
+        ids = plain['tokens']
+        pairs = {tuple(ids[i - 2:i]): ids[i] for i in range(2, len(ids))}
+        (folder / 'cache.bin').write_bytes(b''.join(struct.pack('<7i', *pair, -1, -1, 1, token, 9) for pair, token in pairs.items()))
+        with serving(MODEL, '--ngram-cache', folder / 'cache.bin') as s:
+            guessed = good(s, GENERATE, **asked, speculate='ngram-cache', draft_min=3, draft_max=3)['choices'][0]
+            equal(guessed['text'], plain['text'])
+            check(guessed['speculation']['by_drafter']['ngram-cache'][1] > 10, guessed['speculation'])
 
 
 if __name__ == '__main__':

@@ -254,9 +254,10 @@ int cmd_chat(int n_args, char **args) {
     int code;
     if (options_parse(&spec, n_args, args, &parsed, &code)) {
         if (c.reasoning >= 0) c.screen.shows_reasoning = c.reasoning == 0;
-        code = generation_use_draft(&c.g, c.on.draft_name, &parsed) && generation_check(&c.g, &parsed)
-                   ? run_chat(&c)
-                   : EXIT_CODE_USAGE;
+        code =
+            generation_use_draft(&c.g, c.on.draft_name, c.on.ngram_cache, &parsed) && generation_check(&c.g, &parsed)
+                ? run_chat(&c)
+                : EXIT_CODE_USAGE;
     }
     options_free(&parsed);
     rn_session_close(c.session);

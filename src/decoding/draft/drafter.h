@@ -96,6 +96,7 @@ struct drafter_spec {
     const struct rowmath *rowmath;
     int32_t slot;                      // of the model that drafts, where the kind needs one
     const struct output_view *outputs; // finished answers that it may look in; NULL: none
+    const struct ngram_table *ngrams;  // what followed what in other texts (ngram_table.h); NULL: unknown
     const struct draft_draws *draws;   // NULL or off: the most probable tokens are guessed
     float min_p;                       // guesses of a model end where the best one is less probable, 0..1
     // Of a kind that stands on parts: so many slots, from `slot` on.

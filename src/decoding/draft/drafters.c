@@ -3,6 +3,7 @@
 #include "decoding/draft/feature_drafter.h"
 #include "decoding/draft/medusa_drafter.h"
 #include "decoding/draft/model_drafter.h"
+#include "decoding/draft/ngram_cache_drafter.h"
 #include "decoding/draft/ngram_drafter.h"
 #include "decoding/draft/suffix_drafter.h"
 #include <string.h>
@@ -10,6 +11,7 @@
 const struct drafter_kind drafter_kinds[] = {
     {"ngram", .create = ngram_drafter_create, .reads_prediction = true},
     {"suffix", .create = suffix_drafter_create, .reads_prediction = true, .reads_outputs = true},
+    {"ngram-cache", .create = ngram_cache_drafter_create, .reads_outputs = true},
     {"draft", .needs_model = true, .create = model_drafter_create},
     {"mtp", .parts = 1U << STRATEGY_PART_NEXTN, .create = feature_drafter_create},
     {"medusa", .parts = 1U << STRATEGY_PART_MEDUSA, .create = medusa_drafter_create},

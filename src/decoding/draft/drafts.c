@@ -59,6 +59,7 @@ rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, r
                                        .slot = c->slot,
                                        .n_slots = c->n_slots,
                                        .outputs = spec->outputs,
+                                       .ngrams = spec->ngrams,
                                        .draws = &spec->draws,
                                        .min_p = spec->draft_min_p};
         d->kinds[i] = drafter_number(c->kind);

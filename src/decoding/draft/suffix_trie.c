@@ -216,6 +216,12 @@ bool suffix_walk_best(const struct suffix_trie *t, const struct suffix_walk *w, 
     return true;
 }
 
+int32_t suffix_walk_count(const struct suffix_trie *t, const struct suffix_walk *w, int32_t token) {
+    if (w->place != SUFFIX_NONE) return t->texts.tokens[w->place] == token;
+    const int32_t child = child_of(t, w->node, token);
+    return child == SUFFIX_NONE ? 0 : t->nodes[child].count;
+}
+
 void suffix_walk_on(const struct suffix_trie *t, struct suffix_walk *w, const int32_t *text, int32_t n) {
     if (w->place != SUFFIX_NONE) {
         w->place = suffix_next_place(&t->texts, w->place);

@@ -74,7 +74,9 @@ bool suffix_walk_begin(const struct suffix_trie *t, int32_t root, const int32_t 
 // The token that followed most often; *count: how often; *of: the times that anything or nothing did. false: none.
 bool suffix_walk_best(const struct suffix_trie *t, const struct suffix_walk *w, int32_t *token, int32_t *count,
                       int32_t *of);
-// Goes on to that token, which text[n - 1] is. Behind SUFFIX_DEPTH tokens, it goes on behind the last half of them.
+// How often a token followed there.
+int32_t suffix_walk_count(const struct suffix_trie *t, const struct suffix_walk *w, int32_t token);
+// Goes on to the token that followed most often, which text[n - 1] is. Behind SUFFIX_DEPTH tokens, it goes on behind the last half of them.
 void suffix_walk_on(const struct suffix_trie *t, struct suffix_walk *w, const int32_t *text, int32_t n);
 
 #endif
