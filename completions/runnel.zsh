@@ -11,6 +11,7 @@ _runnel() {
     'run:continue a prompt, streaming the text'
     'infill:write what stands between two texts'
     'chat:chat with a model at a terminal, or from a pipe'
+    'compare:continue a prompt in several ways, side by side'
     'serve:serve many clients over HTTP'
     'batch:answer many requests from a file of JSON lines'
     'score:compute how probable a text is, token by token'
@@ -346,6 +347,93 @@ _runnel() {
       '--structural-tag=[free text in which tags hold forms, as XGrammar'\''s structural tags in FILE say]:FILE:_files' \
       '--choice=[TEXT, or one of several]:TEXT: ' \
       '--json-space=[white space within JSON]:dumps|compact|free:(dumps compact free)' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
+  compare)
+    _arguments -s -S \
+      '*-m+[a GGUF file, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '*--model=[a GGUF file, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '*-s+[a way of generating]:NAME|JSON:(greedy focused balanced creative wild)' \
+      '*--settings=[a way of generating]:NAME|JSON:(greedy focused balanced creative wild)' \
+      '(-p --prompt)-p+[the prompt, like PROMPT]:TEXT: ' \
+      '(-p --prompt)--prompt=[the prompt, like PROMPT]:TEXT: ' \
+      '(-f --file)-f+[the prompt is the file'\''s text without its last line break]:FILE:_files' \
+      '(-f --file)--file=[the prompt is the file'\''s text without its last line break]:FILE:_files' \
+      '--ids=[the prompt is these token ids\: 1,2,3]:LIST: ' \
+      '--chat[the prompt is a user message]' \
+      '--system=[a system message before it]:TEXT: ' \
+      '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:(FILE NAME)' \
+      '--output-format=[how the model writes reasoning and tool calls]:NAME: ' \
+      '--json[one JSON object, when all have ended]' \
+      '(-n --max-tokens)-n+[maximum number of tokens of each text]:N: ' \
+      '(-n --max-tokens)--max-tokens=[maximum number of tokens of each text]:N: ' \
+      '*--stop=[end before this text]:TEXT: ' \
+      '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
+      '--ignore-eos[do not stop at the model'\''s end tokens]' \
+      '--preset=[a named set of sampling settings, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
+      '--temp=[temperature]:X: ' \
+      '--top-k=[keep the k most likely tokens]:N: ' \
+      '--top-p=[keep the most likely tokens whose probabilities add up to this]:X: ' \
+      '--min-p=[drop tokens less likely than this share of the most likely token'\''s probability]:X: ' \
+      '--min-keep=[minimum number of tokens that top-k, top-p and min-p keep]:N: ' \
+      '--repeat-penalty=[divides the logits of tokens already seen]:X: ' \
+      '--frequency-penalty=[subtracted once for each time a token was seen]:X: ' \
+      '--presence-penalty=[subtracted from each token already seen]:X: ' \
+      '--penalty-last-n=[how many past tokens penalties look at]:N: ' \
+      '--dry-multiplier=[DRY]:X: ' \
+      '--dry-base=[DRY]:X: ' \
+      '--dry-allowed-length=[DRY]:N: ' \
+      '--dry-penalty-last-n=[DRY]:N: ' \
+      '--xtc-probability=[XTC]:X: ' \
+      '--xtc-threshold=[XTC]:X: ' \
+      '--typical-p=[keep the tokens whose surprise is nearest to the entropy, up to this probability]:X: ' \
+      '--top-n-sigma=[keep tokens at most so many standard deviations of the logits below the best]:X: ' \
+      '--dynatemp-range=[let the temperature follow the entropy, within this distance]:X: ' \
+      '--dynatemp-exponent=[exponent of the entropy in the dynamic temperature]:X: ' \
+      '--mirostat=[hold the surprise of the text at a target, in place of other truncation]:N: ' \
+      '--mirostat-tau=[mirostat]:X: ' \
+      '--mirostat-eta=[mirostat]:X: ' \
+      '--min-tokens=[tokens to generate before the text may end]:N: ' \
+      '--no-repeat-ngram-size=[no sequence of so many tokens occurs twice, prompt included]:N: ' \
+      '--epsilon-cutoff=[drop tokens less likely than this]:X: ' \
+      '--eta-cutoff=[drop tokens less likely than this, or less for a high entropy]:X: ' \
+      '--top-a=[drop tokens less likely than this times the square of the best probability]:X: ' \
+      '--top-h=[keep the most likely tokens that have this share of the entropy of the first 100]:X: ' \
+      '--tfs-z=[tail-free]:X: ' \
+      '--adaptive-target=[adaptive-p]:X: ' \
+      '--adaptive-decay=[adaptive-p]:X: ' \
+      '--encoder-repetition-penalty=[multiplies the logits of the prompt'\''s tokens]:X: ' \
+      '--exponential-decay-start=[generated tokens after which end tokens become more likely]:N: ' \
+      '--exponential-decay-factor=[by which power of this, for each further token]:X: ' \
+      '--samplers=[the order of the stages, separated by '\'';'\'']:LIST: ' \
+      '*--dry-sequence-breaker=[DRY]:TEXT: ' \
+      '*--ban-token=[never generate this token]:ID: ' \
+      '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
+      '--sampler-order=[the order of the stages of one of these]:llama.cpp|transformers|exllamav2:(llama.cpp transformers exllamav2)' \
+      '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '*--sequence-bias=[add BIAS to the logit of the last of these tokens behind the others]:ID,ID,..=BIAS: ' \
+      '--guidance-scale=[classifier-free guidance]:X: ' \
+      '--negative-prompt=[with --guidance-scale]:TEXT: ' \
+      '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
+      '--banned-match-case[banned strings are those in this case only]' \
+      '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
+      '--seed=[seed of the random numbers]:N: ' \
+      '--special[show control tokens in the text]' \
+      '--parse-special[parse control tokens in the prompt]' \
+      '--token-healing[let the answer begin inside the prompt'\''s last word]' \
+      '(-c --ctx)-c+[context length in tokens]:N: ' \
+      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
+      '(-t --threads)-t+[compute threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[compute threads, 1..64]:N: ' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
+      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use the weights as the file stores them]' \
+      '(-v --verbose)-v[print on stderr what was chosen and why]' \
+      '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \
@@ -761,7 +849,7 @@ _runnel() {
     ;;
   help)
     _arguments -s -S \
-      '*:argument:(run infill chat serve batch score embed tokenize detokenize watermark grammar template info bench convert merge quantize imatrix)'
+      '*:argument:(run infill chat compare serve batch score embed tokenize detokenize watermark grammar template info bench convert merge quantize imatrix)'
     ;;
   version)
     _arguments -s -S \

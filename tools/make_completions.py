@@ -4,7 +4,7 @@
 The pages are made of the option tables, so they are the one list of commands, options and values. A line of a page is
 `  -x, --name ARG   help`, and its help goes on in indented lines. What a value may be is seen from ARG: `a|b|c` is one of these
 words; MODEL a file or the name of a fetched model; FILE, OUT and the like a file; NAME, SET or TYPE one of the words that the
-help lists after a colon.
+help lists after a colon, also with |JSON behind it.
 """
 import collections
 import pathlib
@@ -26,6 +26,7 @@ Command = collections.namedtuple('Command', 'name help options value')
 
 
 def value_of(arg, text=''):
+    arg = arg.removesuffix('|JSON')
     if '|' in arg:
         return Value(tuple(arg.split('|')), False, False)
     listed = LISTED.search(text) if arg in ('NAME', 'SET', 'TYPE') else None

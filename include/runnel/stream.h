@@ -91,6 +91,9 @@ typedef struct rn_usage {
     // at the same number of streams; steps of drafting models count. 0: there were no guesses, or
     // no such steps.
     double speed_up;
+    // Rows that were evaluated for the stream: of its prompt without cached tokens, of its answer
+    // with guesses and whatever else its strategy tries; of all models that work for it.
+    int64_t model_rows;
 } rn_usage;
 
 // Durations of a stream, in milliseconds. Owned by the library: a chunk points to it.

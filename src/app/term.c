@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <wchar.h>
 
 bool term_is(int fd) { return isatty(fd) == 1; }
 
@@ -42,4 +43,15 @@ void term_add_plain(bytes *to, const char *text, size_t n_text) {
             bytes_add(to, text + i, 1);
         i += is_c1;
     }
+}
+
+size_t term_character(const char *text, size_t n, int *columns) {
+    wchar_t c;
+    mbstate_t state = {0};
+    const size_t n_char = mbrtowc(&c, text, n, &state);
+    *columns = 1;
+    if (n_char == 0 || n_char > n) return 1;
+    const int width = wcwidth(c);
+    if (width >= 0) *columns = width;
+    return n_char;
 }

@@ -257,6 +257,7 @@ struct stream_play {
     struct guidance guidance;
     int32_t n_seq_limit;        // most tokens of sequences beside the main one on its slot; on other slots n_limit
     int64_t n_taken_back;       // tokens, of all emissions
+    int64_t n_rows;             // evaluated for it, of all models
     struct output_view outputs; // finished answers that its drafters look in
     bool keeps_output;          // its own is added to them
     struct draft_figures drafts;

@@ -195,6 +195,10 @@ static void read_results(rn_engine *e, struct model_slot *l) {
         read_parts(&r, 0, 1);
 }
 
+static void count_rows(const struct model_slot *l, const struct stream_rows *p) {
+    for (size_t i = p->first; i < p->first + p->n; i++) p->s->play.n_rows += !lm_row_was_dropped(l->lm, i);
+}
+
 static rn_status evaluate(rn_engine *e, struct model_slot *l, size_t *failed_row, rn_error *err) {
     masks_ahead_begin(&e->masks_ahead, l);
     const rn_status st = lm_step(l->lm, l->rows, l->n_rows, failed_row, err);
@@ -217,6 +221,7 @@ static void run_step(rn_engine *e, struct model_slot *l, int64_t now) {
     if (st == RN_OK) read_results(e, l);
     if (st == RN_OK)
         for (size_t i = 0; i < l->n_parts; i++) {
+            count_rows(l, &l->parts[i]);
             rn_error e1 = {0};
             if (absorb_part(l, &l->parts[i], &e1) != RN_OK) {
                 rn_stream *s = l->parts[i].s;

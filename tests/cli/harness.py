@@ -199,32 +199,41 @@ class Terminal:
 
 
 def screen(shown, columns):
-    """The lines a terminal of that width holds after these bytes: text, CR, LF, colours, erase-line and cursor moves within a line."""
-    lines, at = [[]], 0
+    """The lines a terminal of that width holds after these bytes: text, CR, LF, colours, erasing, and cursor moves within a line and up."""
+    lines, row, at = [[]], 0, 0
     for part in re.findall(r'\x1b\[[?0-9;]*[A-Za-z]|.|\n', shown.replace('\r\n', '\n'), re.S):
+        n = int(part[2:-1] or 1) if re.fullmatch(r'\x1b\[[0-9]*[ADGP]', part) else 0
         if part == '\n':
-            lines.append([])
+            row += 1
             at = 0
         elif part == '\r':
             at = 0
         elif part == '\x07':
             continue
         elif part == '\x1b[K':
-            del lines[-1][at:]
+            del lines[row][at:]
+        elif part == '\x1b[J':
+            del lines[row][at:], lines[row + 1:]
+        elif part[0] == '\x1b' and part[-1] == 'A':
+            row -= n
         elif part[0] == '\x1b' and part[-1] == 'D':
-            at -= int(part[2:-1] or 1)
+            at -= n
         elif part[0] == '\x1b' and part[-1] == 'G':
-            at = int(part[2:-1] or 1) - 1
+            at = n - 1
         elif part[0] == '\x1b' and part[-1] == 'P':
-            del lines[-1][at:at + int(part[2:-1] or 1)]
+            del lines[row][at:at + n]
         elif part[0] != '\x1b':
-            width = 2 if unicodedata.east_asian_width(part) in 'WF' else 1
+            width = 0 if unicodedata.category(part) in ('Mn', 'Me', 'Cf') else 2 if unicodedata.east_asian_width(part) in 'WF' else 1
             if at + width > columns:
-                lines.append([])
+                row += 1
                 at = 0
-            lines[-1] += [' '] * (at - len(lines[-1]))
-            lines[-1][at:at + width] = [part] + [''] * (width - 1)
+            lines += [[] for _ in range(row + 1 - len(lines))]
+            lines[row] += [' '] * (at - len(lines[row]))
+            if width == 0 and at > 0:
+                lines[row][at - 1] += part
+            lines[row][at:at + width] = [part] + [''] * (width - 1) if width else lines[row][at:at]
             at += width
+        lines += [[] for _ in range(row + 1 - len(lines))]
     return [''.join(line) for line in lines]
 
 

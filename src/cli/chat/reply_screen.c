@@ -3,7 +3,6 @@
 #include "app/term.h"
 #include <string.h>
 #include <unistd.h>
-#include <wchar.h>
 
 enum { LEAST_COLUMNS = 20, START_BYTES = 16 };
 
@@ -128,13 +127,9 @@ static void add_text(reply_screen *s, const char *text, size_t n) {
     bytes shown = {0};
     term_add_plain(&shown, text, n);
     for (size_t at = 0; at < shown.n;) {
-        wchar_t c;
-        mbstate_t state = {0};
-        size_t n_char = mbrtowc(&c, shown.data + at, shown.n - at, &state);
-        const bool is_known = n_char > 0 && n_char <= shown.n - at;
-        if (!is_known) n_char = 1; // not UTF-8 in this locale: byte by byte
-        const int width = is_known ? wcwidth(c) : 1;
-        add_wrapping(s, shown.data + at, n_char, width < 0 ? 1 : width);
+        int width;
+        const size_t n_char = term_character(shown.data + at, shown.n - at, &width);
+        add_wrapping(s, shown.data + at, n_char, width);
         at += n_char;
     }
     bytes_free(&shown);

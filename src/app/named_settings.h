@@ -1,0 +1,20 @@
+// app/named_settings.h - ways of generating that `compare` and the page's compare view offer by name.
+//
+// Each is a JSON object of a request's members, which says all that truncates or scales its distribution, so that it does not depend on
+// defaults. --preset has sets of its own, of which single options change what they like.
+//
+// Threads: any; constant.
+#ifndef RN_APP_NAMED_SETTINGS_H
+#define RN_APP_NAMED_SETTINGS_H
+
+#include <stddef.h>
+
+typedef struct named_settings {
+    const char *name, *words; // words: what sets it apart, for people
+    const char *members;      // JSON
+} named_settings;
+
+extern const named_settings named_settings_rows[];           // ends with a name of NULL
+const named_settings *named_settings_find(const char *name); // NULL: there is none
+
+#endif

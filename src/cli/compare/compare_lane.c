@@ -1,0 +1,144 @@
+// cli/compare/compare_lane.c - collects a lane's chunks, and measures lanes that have ended.
+#include "cli/compare/compare_lane.h"
+#include "app/say.h"
+#include "app/stream_json.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void grow(void **items, size_t *room, size_t n, size_t item_bytes) {
+    if (n <= *room) return;
+    *room = n < 2 * *room ? 2 * *room : n + 64;
+    *items = app_realloc(*items, *room * item_bytes);
+}
+
+static void add_token(compare_lane *l, const rn_chunk *c, size_t i, size_t at, size_t n_text) {
+    const rn_token *const t = c->token_data ? &c->token_data[i] : NULL;
+    const int32_t n_top = t ? t->n_top : 0;
+    grow((void **)&l->tokens, &l->room_tokens, l->n_tokens + 1, sizeof *l->tokens);
+    grow((void **)&l->tops, &l->room_tops, l->n_tops + (size_t)n_top, sizeof *l->tops);
+    l->tokens[l->n_tokens++] = (lane_token){.id = c->tokens[i],
+                                            .rank = t ? t->rank : 0,
+                                            .logprob = t ? t->logprob : NAN,
+                                            .entropy = t ? t->entropy : NAN,
+                                            .at = at,
+                                            .n_text = n_text,
+                                            .first_top = l->n_tops,
+                                            .n_top = n_top};
+    if (n_top) memcpy(l->tops + l->n_tops, t->top, (size_t)n_top * sizeof *l->tops);
+    l->n_tops += (size_t)n_top;
+}
+
+// Cuts the text of a chunk with several tokens by the tokens' own texts; n [n_tokens] is filled. False: they are not this text, since
+// characters lie across tokens or text is held back.
+static bool cut_text(const compare_lane *l, const rn_chunk *c, size_t *n) {
+    size_t at = 0;
+    for (size_t i = 0; i < c->n_tokens; i++) {
+        char *const piece = token_text(l->on, c->tokens[i], &n[i]);
+        const bool fits = n[i] <= c->n_text - at && memcmp(piece ? piece : "", c->text + at, n[i]) == 0;
+        rn_free(piece);
+        if (!fits) return false;
+        at += n[i];
+    }
+    return at == c->n_text;
+}
+
+static void add_tokens(compare_lane *l, const rn_chunk *c) {
+    size_t *const n = app_alloc((c->n_tokens + 1) * sizeof *n);
+    size_t at = l->text.n;
+    const bool is_cut = c->n_tokens > 1 && c->n_text > 0 && cut_text(l, c, n);
+    for (size_t i = 0; i < c->n_tokens; i++) {
+        if (!is_cut) n[i] = i == 0 ? c->n_text : 0;
+        add_token(l, c, i, at, n[i]);
+        at += n[i];
+    }
+    // Text that was held back comes with the last chunk, which may have no token of its own.
+    if (c->n_tokens == 0 && l->n_tokens > 0) l->tokens[l->n_tokens - 1].n_text += c->n_text;
+    free(n);
+}
+
+static void end(compare_lane *l, const rn_chunk *last) {
+    l->is_done = true;
+    l->finish = last->finish_reason;
+    l->detail = app_copy_text(last->finish_detail);
+    l->seed = last->seed;
+    l->usage = *last->usage;
+    l->first_ms = last->timing->first_token_ms;
+    l->decode_ms = last->timing->decode_ms;
+}
+
+bool compare_lane_read(compare_lane *l) {
+    rn_chunk chunk;
+    rn_error err = {0};
+    rn_chunk_init(&chunk);
+    while (!l->is_done) {
+        const rn_status st = rn_stream_next(l->stream, 0, &chunk, &err);
+        if (st == RN_E_AGAIN) return true;
+        if (st != RN_OK) {
+            say("%s: %s", l->name, err.text);
+            return false;
+        }
+        add_tokens(l, &chunk);
+        bytes_add(&l->text, chunk.text, chunk.n_text);
+        if (chunk.finish_reason != RN_FINISH_NONE) end(l, &chunk);
+    }
+    return true;
+}
+
+double compare_lane_rate(const compare_lane *l) {
+    const double n = (double)l->usage.completion_tokens - 1;
+    return n > 0 && l->decode_ms > 0 ? n * 1000 / l->decode_ms : NAN;
+}
+
+text_span compare_lane_text(const compare_lane *l) { return (text_span){l->text.data, l->text.n}; }
+
+void compare_lane_free(compare_lane *l) {
+    rn_stream_close(l->stream);
+    rn_grammar_close(l->grammar);
+    json_doc_free(l->doc);
+    bytes_free(&l->text);
+    free(l->g);
+    free(l->name);
+    free(l->words);
+    free(l->settings);
+    free(l->detail);
+    free(l->tokens);
+    free(l->tops);
+}
+
+// ---- measures -------------------------------------------------------------------------------------------------------
+
+static double mean_of(const compare_lane *l, double (*of)(const lane_token *)) {
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < l->n_tokens; i++) {
+        const double v = of(&l->tokens[i]);
+        if (isfinite(v)) sum += v, n++;
+    }
+    return n ? sum / (double)n : NAN;
+}
+
+static double logprob_of(const lane_token *t) { return (double)t->logprob; }
+static double entropy_of(const lane_token *t) { return (double)t->entropy; }
+
+double compare_measure(compare_lane *lanes, size_t n) {
+    text_span *const texts = app_alloc(n * sizeof *texts);
+    text_words *const words = app_alloc(n * sizeof *words);
+    double sum = 0;
+    size_t n_bleu = 0;
+    for (size_t i = 0; i < n; i++) texts[i] = compare_lane_text(&lanes[i]);
+    text_words_make(texts, n, words);
+    for (size_t i = 0; i < n; i++) {
+        compare_lane *const l = &lanes[i];
+        l->logprob = mean_of(l, logprob_of);
+        l->entropy = mean_of(l, entropy_of);
+        for (size_t k = 0; k < 3; k++) l->distinct[k] = text_distinct(&words[i], k + 1);
+        l->repetition = text_repetition(&words[i]);
+        l->bleu = text_bleu(words, n, i);
+        if (!isnan(l->bleu)) sum += l->bleu, n_bleu++;
+    }
+    text_words_free(words, n);
+    free(words);
+    free(texts);
+    return n_bleu ? sum / (double)n_bleu : NAN;
+}

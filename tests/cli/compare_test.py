@@ -1,0 +1,375 @@
+#!/usr/bin/env python3
+"""tests/cli/compare_test.py - `runnel compare`: texts, measures against an independent form, columns at a terminal, Ctrl+C."""
+import collections
+import fcntl
+import json
+import math
+import re
+import struct
+import sys
+import termios
+import unicodedata
+
+from harness import CTRL_C, MODEL, ROOT, Folder, Terminal, check, environment, equal, main, runnel, screen, test
+
+sys.path.insert(0, str(ROOT / 'tests/serve'))
+import script_model     # noqa: E402
+
+PROMPT = 'Once upon a time'
+SETTINGS = {
+    'greedy': ['--temp', '0'],
+    'focused': ['--temp', '0.3', '--top-k', '0', '--top-p', '0.9', '--min-p', '0'],
+    'balanced': ['--temp', '0.8', '--top-k', '0', '--top-p', '0.9', '--min-p', '0'],
+    'creative': ['--temp', '1.2', '--top-k', '50', '--top-p', '1', '--min-p', '0'],
+    'wild': ['--temp', '1.5', '--top-k', '100', '--top-p', '1', '--min-p', '0'],
+}
+# Any token of the vocabulary: invalid bytes and odd characters, too.
+NOISE = '{"name": "noise", "temp": 5, "top_k": 0, "top_p": 1, "min_p": 0}'
+UNICODE = ['Größe', ' 東京', 'に', '行く', '。', ' naïve', '\t\tcafé', ' e\u0301tude', '\u3000全角', ' 👩\u200d👩\u200d👧', ' “q”', ' a_b-c', '\u2028', 'end\n', '한국어',
+           ' \u202eabc\u202c', ' 東京', 'に', '行く']
+PLAIN = '{{ messages[-1].content }}'
+
+
+def utf8(**more):
+    return environment(LC_ALL='C.UTF-8', **more)
+
+
+def compare(*args, **more):
+    return runnel('compare', *args, '--json', **more).ok().lines[0]
+
+
+def flags(names):
+    return [part for name in names for part in ('-s', name)]
+
+
+# ---- the independent form of the measures (docs/compare.md) -----------------------------------------------------------
+
+def words(text):
+    out, run = [], ''
+    for c in text:
+        n = ord(c)
+        is_space = n <= 0x20 or 0x80 <= n <= 0xA0 or 0x2000 <= n <= 0x200B or n in (0x2028, 0x2029, 0x3000)
+        is_letter = (c.isascii() and c.isalnum()) or 0xC0 <= n <= 0x1FFF or 0x2C00 <= n <= 0x2DFF
+        if is_letter:
+            run += c
+            continue
+        if run:
+            out.append(run)
+        run = ''
+        if not is_space:
+            out.append(c)
+    return out + [run] if run else out
+
+
+def grams(list_, n):
+    return collections.Counter(tuple(list_[i:i + n]) for i in range(len(list_) - n + 1))
+
+
+def distinct(list_, n):
+    all_ = grams(list_, n)
+    return len(all_) / sum(all_.values()) if all_ else None
+
+
+def bleu(texts, i):
+    own, others = texts[i], [t for k, t in enumerate(texts) if k != i]
+    if not own or not others:
+        return None
+    total = 0
+    for n in range(1, 5):
+        most = collections.Counter()
+        for t in others:
+            most |= grams(t, n)
+        found, n_grams = sum((grams(own, n) & most).values()), sum(grams(own, n).values())
+        if n > 1:
+            found, n_grams = found + 1, n_grams + 1
+        if not found:
+            return 0
+        total += math.log(found / n_grams) / 4
+    closest = min((abs(len(t) - len(own)), len(t)) for t in others)[1]
+    return math.exp(total + min(0, 1 - closest / len(own)))
+
+
+def near(got, want, what, off=1e-9):
+    check((got is None) == (want is None) and (got is None or abs(got - want) < off), what, got, want)
+
+
+def check_measures(result):
+    texts = [words(lane['text']) for lane in result['lanes']]
+    blues = []
+    for i, lane in enumerate(result['lanes']):
+        m, data = lane['measures'], lane['logprobs']
+        for n in (1, 2, 3):
+            near(m[f'distinct_{n}'], distinct(texts[i], n), f'{lane["name"]} distinct-{n}')
+        four = distinct(texts[i], 4)
+        near(m['repetition'], None if four is None else 1 - four, f'{lane["name"]} repetition')
+        near(m['bleu'], bleu(texts, i), f'{lane["name"]} BLEU')
+        near(m['mean_logprob'], math.fsum(d['logprob'] for d in data) / len(data), 'log-probability', 1e-6)
+        near(m['mean_entropy'], math.fsum(d['entropy'] for d in data) / len(data), 'entropy', 1e-6)      # JSON has the shortest digits of floats
+        if m['bleu'] is not None:
+            blues.append(m['bleu'])
+        common = [len(shared(lane['text'], other['text']).encode()) for other in result['lanes']]
+        equal(lane['common'], common, lane['name'])
+    near(result['self_bleu'], sum(blues) / len(blues) if blues else None, 'self-BLEU')
+
+
+def shared(a, b):
+    n = 0
+    while n < min(len(a), len(b)) and a[n] == b[n]:
+        n += 1
+    return a[:n]
+
+
+@test
+def texts_are_those_of_run_with_the_same_settings_and_seed():
+    result = compare('-n', '40', '--seed', '11', *flags(SETTINGS), PROMPT)
+    equal([lane['name'] for lane in result['lanes']], list(SETTINGS))
+    for lane in result['lanes']:
+        own, = runnel('batch', stdin=json.dumps({'prompt': PROMPT, 'n': 40, 'seed': 11, **lane['settings']}).encode()).ok().lines
+        equal((lane['text'], lane['tokens'], lane['seed']), (own['text'], own['tokens'], 11), lane['name'])
+        equal(runnel('run', PROMPT, '-n', '40', '--seed', '11', *SETTINGS[lane['name']]).ok().text, lane['text'], lane['name'])
+    check(len({lane['text'] for lane in result['lanes']}) == len(SETTINGS), 'they are all different')
+
+
+@test
+def measures_equal_those_of_an_independent_form():
+    check_measures(compare('-n', '100', '--seed', '5', *flags([*SETTINGS, NOISE]), PROMPT))
+    check_measures(compare('-n', '60', '--seed', '6', *flags([NOISE, NOISE.replace('noise', 'b').replace('}', ', "seed": 7}'), 'greedy']), PROMPT))
+    check_measures(compare('-n', '3', *flags(['greedy', 'wild']), PROMPT))        # fewer words than n-grams take
+    check_measures(compare('-n', '30', '-s', 'greedy', PROMPT))                     # no others
+    with Folder() as folder:
+        (folder / 'm.gguf').write_bytes(script_model.make({'U': UNICODE, 'V': UNICODE[7:] + UNICODE[:3]}, PLAIN))
+        for seed in range(3):
+            hot = json.dumps({'temp': 2, 'seed': seed})
+            check_measures(compare('-m', folder / 'm.gguf', '-n', '30', *flags(['greedy', hot]), 'U'))
+            check_measures(compare('-m', folder / 'm.gguf', '-n', '30', *flags(['greedy', hot]), 'V'))
+
+
+@test
+def a_repeated_text_is_what_it_is_measured_to_be():
+    # Known by hand: 12 words of which 3 are different; equal texts have a BLEU of 1.
+    with Folder() as folder:
+        (folder / 'm.gguf').write_bytes(script_model.make({'A': ['one', ' two', ' three '] * 4, 'B': ['x']}, PLAIN))
+        a, b = compare('-m', folder / 'm.gguf', *flags(['greedy', '{"name": "again", "temp": 0}']), 'A')['lanes']
+    m = a['measures']
+    equal(a['text'].split(), ['one', 'two', 'three'] * 4)
+    near(m['distinct_1'], 3 / 12, 'distinct-1')
+    near(m['distinct_2'], 3 / 11, 'distinct-2')
+    near(m['distinct_3'], 3 / 10, 'distinct-3')
+    near(m['repetition'], 1 - 3 / 9, 'repetition')
+    near(m['bleu'], 1, 'BLEU')
+    equal(a['common'], [len(a['text'])] * 2)
+
+
+@test
+def model_rows_are_those_of_the_prompt_and_the_answer():
+    plain = '{"temp": 0.9, "speculate": ["none"]}'
+    guided = '{"temp": 0.9, "speculate": ["none"], "guidance_scale": 1.5}'
+    drafted = '{"temp": 0, "speculate": ["ngram"], "draft_min": 4}'
+    one, two, three = compare('-n', '50', *flags([plain, guided, drafted]), 'Tim had a big red car. Tim liked his big red car. One day Tim had a')['lanes']
+    rows = [lane['measures']['model_rows'] for lane in (one, two, three)]
+    evaluated = [lane['usage']['prompt_tokens'] - lane['usage']['cached_tokens'] + lane['usage']['completion_tokens'] - 1 for lane in (one, two, three)]
+    equal(rows[0], evaluated[0])
+    # The prompt's last token again, the same as the negative prompt, and the answer in both sequences.
+    equal(rows[1], evaluated[1] + 1 + 1 + 49)
+    equal(rows[2], evaluated[2] + three['speculation']['drafted'] - three['speculation']['accepted'])
+    check(three['speculation']['drafted'] > three['speculation']['accepted'] > 0, three['speculation'])
+
+
+@test
+def one_seed_is_shared_unless_settings_have_their_own():
+    a, b, c = compare('-n', '5', *flags(['wild', 'wild', '{"name": "other", "temp": 1.5, "seed": 3}']), PROMPT)['lanes']
+    equal((a['seed'], a['text'], c['seed']), (b['seed'], b['text'], 3))
+    check(a['seed'] != compare('-n', '5', PROMPT)['lanes'][0]['seed'], 'drawn anew each time')
+    check('seed 9\n' in runnel('compare', '-n', '5', '--seed', '9', PROMPT).ok().text, 'the seed is told')
+
+
+@test
+def what_settings_leave_out_is_taken_from_the_command_line():
+    a, b = compare('-n', '9', '--temp', '0', '--repeat-penalty', '1.3', *flags(['{"n": 4}', '{"preset": "code", "temp": 0}']), PROMPT)['lanes']
+    equal((len(a['tokens']), len(b['tokens'])), (4, 9))
+    equal(a['text'], runnel('run', PROMPT, '-n', '4', '--temp', '0', '--repeat-penalty', '1.3').ok().text)
+
+
+@test
+def several_models_and_forms_of_answers_are_compared():
+    with Folder() as folder:
+        (folder / 'script.gguf').write_bytes(script_model.make({'e': ['two', ' words']}, PLAIN))
+        form = '{"name": "form", "temp": 0, "choices": ["yes", "no"]}'
+        result = compare('-m', MODEL, '-m', folder / 'script.gguf', '-n', '10', '-s', 'greedy', PROMPT)
+        equal([(lane['name'], lane['model']) for lane in result['lanes']], [('greedy', MODEL.name), ('greedy', 'script.gguf')])
+        equal(result['lanes'][1]['text'], 'two words')
+        equal(result['lanes'][0]['text'], runnel('run', PROMPT, '-n', '10', '--temp', '0').ok().text)
+        check_measures(result)
+        check(compare('-n', '10', '-s', form, PROMPT)['lanes'][0]['text'] in ('yes', 'no'), 'the form holds')
+        text = runnel('compare', '-m', MODEL, '-m', folder / 'script.gguf', '-n', '10', PROMPT).ok().text
+    check(text.startswith(f'# greedy: the most probable token ({MODEL.name})\n') and '\n# greedy: the most probable token (script.gguf)\ntwo words\n' in text, text)
+
+
+@test
+def a_conversation_is_answered():
+    with Folder() as folder:
+        (folder / 'm.gguf').write_bytes(script_model.make({'Q': ['An', ' answer']}, PLAIN))
+        equal(compare('-m', folder / 'm.gguf', '--chat', '--system', 'Be brief.', '-s', 'greedy', 'Q')['lanes'][0]['text'], 'An answer')
+
+
+@test
+def in_a_pipe_texts_come_one_after_another_and_the_table_last():
+    args = ('-n', '30', '--seed', '4', *flags(['greedy', 'wild']), PROMPT)
+    lanes = compare(*args)['lanes']
+    out = runnel('compare', *args).ok().text
+    first, second, table = re.fullmatch(r'# greedy: the most probable token\n(.*)\n\n# wild: temp 1.5, top-k 100\n(.*)\n\n( .*)', out, re.S).groups()
+    equal([first, second], [lane['text'] for lane in lanes])
+    head, *rows, last = table.splitlines()
+    equal(head.split(), 'tokens tok/s rows logprob entropy dist-1 dist-2 dist-3 repeat BLEU end'.split())
+    for row, lane in zip(rows, lanes):
+        cells, m = row.split(), lane['measures']
+        want = [lane['name'], '30', None, str(m['model_rows']), f'{m["mean_logprob"]:.3f}', f'{m["mean_entropy"]:.3f}', *(f'{m[f"distinct_{n}"]:.2f}' for n in (1, 2, 3)),
+                f'{m["repetition"]:.2f}', f'{m["bleu"]:.2f}', 'length']
+        equal([c for c, w in zip(cells, want) if w], [w for w in want if w])
+    check(re.fullmatch(r'self-BLEU 0\.\d\d, seed 4', last), last)
+
+
+# ---- at a terminal ----------------------------------------------------------------------------------------------------
+
+def lines_of(shown, columns):
+    return screen(re.sub(r'\x1b\[[0-9;]*m', '', shown), columns)
+
+
+def width(text):
+    return sum(0 if unicodedata.category(c) in ('Mn', 'Me', 'Cf') else 2 if unicodedata.east_asian_width(c) in 'WF' else 1 for c in text)
+
+
+def squeeze(text):
+    return re.sub(r'\s+', '', text)
+
+
+@test
+def texts_stand_side_by_side_as_far_as_there_is_room():
+    lanes = compare('-n', '60', '--seed', '7', PROMPT)['lanes']
+    for columns, n_across in ((200, 3), (80, 3), (60, 2), (40, 1), (20, 1)):
+        code, shown = Terminal('compare', '-n', '60', '--seed', '7', PROMPT, columns=columns, env=utf8()).end()
+        lines = lines_of(shown, columns)
+        equal(code, 0)
+        equal(next(line for line in lines if line.strip()).count('│') + 1, n_across, columns)
+        columns_of, at = [''] * 3, 0
+        band = n_across
+        for line in lines[:lines.index(next(line for line in lines if re.match(r' +(greedy|tokens)', line)))]:
+            if not line.strip():
+                at += band
+                continue
+            for k, part in enumerate(line.split('│')):
+                columns_of[min(at + k, 2)] += part
+        check(max(width(line) for line in lines if '│' in line or columns < 60) < columns or columns == 20, columns, lines)
+        for lane, text in zip(lanes, columns_of):
+            check(squeeze(text).endswith(squeeze(lane['text'])), columns, lane['name'], text)
+
+
+@test
+def wide_and_joined_characters_stay_in_their_columns():
+    with Folder() as folder:
+        (folder / 'm.gguf').write_bytes(script_model.make({'U': UNICODE * 2}, PLAIN))
+        for columns in (70, 51):
+            code, shown = Terminal('compare', '-m', folder / 'm.gguf', *flags(['greedy', '{"name": "b", "temp": 0}']), 'U', columns=columns, env=utf8()).end()
+            equal(code, 0)
+            rows = [line for line in lines_of(shown, columns) if '│' in line]
+            # The bar stands in one column of every row.
+            equal({width(row[:row.index('│')]) for row in rows}, {(columns - 1 - 3) // 2 + 1}, columns)
+            check('\u202e' not in shown and '\u202c' not in shown, 'nothing turns the row around')
+            joined = [''.join(row.split('│')[k] for row in rows) for k in (0, 1)]
+            equal(squeeze(joined[0]).removeprefix('greedythemostprobabletoken'), squeeze(joined[1]).removeprefix('b{"name":"b","temp":0}'))
+
+
+@test
+def texts_go_on_after_the_terminal_was_resized():
+    args = ('compare', '--ignore-eos', '-n', '400', '--cpu', 'ref', '--seed', '7', *flags(['greedy', 'wild']), PROMPT)
+    lanes = compare(*args[1:])['lanes']
+    for before, after in ((100, 60), (60, 120), (100, 30)):
+        terminal = Terminal(*args, columns=before, env=utf8())
+        terminal.read(until=b'One day')
+        fcntl.ioctl(terminal.master, termios.TIOCSWINSZ, struct.pack('HHHH', 24, after, 0, 0))
+        code, shown = terminal.end()
+        equal(code, 0)
+        lines = lines_of(shown, max(before, after))
+        heads = [i for i, line in enumerate(lines) if line.startswith('greedy')]
+        check(len(heads) >= 2, 'the names are shown again at their new places', lines)
+        # Nothing is lost: each text stands there whole, its beginning above and the rest of it below the names.
+        n = [line.count('│') for line in lines[heads[0]:heads[0] + 9]][0] + 1
+        text = ''
+        for k in range(n):
+            text += ''.join(line.split('│')[k] for line in lines[:heads[1]] if line.count('│') == n - 1 and line.strip())
+        check(squeeze(lanes[0]['text'])[:20] in squeeze(text), text)
+        rest = squeeze(''.join(line.split('│')[0] for line in lines[heads[1]:]))
+        check(squeeze(lanes[0]['text'])[-40:] in rest, rest)
+        rest = squeeze(''.join(line.split('│')[-1] for line in lines[heads[1]:]))
+        check(squeeze(lanes[1]['text'])[-40:] in rest, rest)
+
+
+@test
+def a_text_that_is_a_screen_ahead_of_the_others_is_shown_whole():
+    with Folder() as folder:
+        (folder / 'a.gguf').write_bytes(script_model.make({'A': [f'line{i}\n' for i in range(90)]}, PLAIN))
+        (folder / 'b.gguf').write_bytes(script_model.make({'A': [f' word{i}' for i in range(110)] + ['\n\n', 'end']}, PLAIN))
+        for first, second in (('a', 'b'), ('b', 'a')):
+            code, shown = Terminal('compare', '-m', folder / f'{first}.gguf', '-m', folder / f'{second}.gguf', '-s', 'greedy', 'A', columns=80, env=utf8()).end()
+            rows = [line.split('│') for line in lines_of(shown, 80) if '│' in line]
+            equal(code, 0)
+            column = {first: [row[0].strip() for row in rows], second: [row[1].strip() for row in rows]}
+            equal([line for line in column['a'] if line.startswith('line')], [f'line{i}' for i in range(90)])
+            equal([word for line in column['b'] for word in line.split() if word.startswith('word')], [f'word{i}' for i in range(110)])
+            equal(len(rows), 3 + 90, 'each row once')
+
+
+@test
+def ctrl_c_ends_all_texts_and_their_measures_are_shown():
+    terminal = Terminal('compare', '--ignore-eos', '-n', '-1', '--cpu', 'ref', '--seed', '7', PROMPT, columns=90, env=utf8())
+    terminal.read(until=b'One day')
+    terminal.type(CTRL_C)
+    code, shown = terminal.end()
+    lines = lines_of(shown, 90)
+    equal(code, 130)
+    table = '\n'.join(lines[-8:])
+    equal(table.count('cancelled'), 3)
+    check('seed 7' in table, table)
+
+
+@test
+def plain_terminals_get_no_escapes():
+    colour = re.compile(r'\x1b\[[0-9;]*m')
+    check(not colour.search(Terminal('compare', '-n', '3', PROMPT, env=utf8(NO_COLOR='1')).end()[1]), 'colour in spite of NO_COLOR')
+    check('\x1b' not in Terminal('compare', '-n', '3', PROMPT, env=utf8(TERM='dumb')).end()[1], 'a dumb terminal got escapes')
+    check(colour.search(Terminal('compare', '-n', '3', PROMPT, env=utf8()).end()[1]), 'no colour at all')
+    check('G| ' in Terminal('compare', '-n', '3', PROMPT, env=environment(LC_ALL='C', NO_COLOR='1')).end()[1], 'a bar of ASCII where the locale has no other')
+
+
+WRONG = [
+    (['-s', 'gredy'], "--settings: 'gredy' is not one of greedy, focused, balanced, creative, wild, code, chat, story, summary, nor a JSON object: did you mean greedy?"),
+    (['-s', '{"temp": 9}'], '--settings: {"temp": 9}: temp: 9 is outside 0..5'),
+    (['-s', '{"temp": 1'], '--settings: {"temp": 1: '),
+    (['-s', '{"strength": 1}'], 'strength: unknown member'),
+    (['-s', '{"preset": "dull"}'], "'dull' is not one of"),
+    (['-s', '{"regex": "("}'], '{"regex": "("}: regex: '),
+    (['-s', 'greedy'] * 17, '-s: given more than 16 times'),
+    (['-m', 'x'] * 9, '-m: given more than 8 times'),
+    (['--system', 'x'], '--system: has no effect without --chat'),
+]
+
+
+@test
+def what_is_wrong_is_refused_by_name():
+    for args, why in WRONG:
+        result = runnel('compare', *args, PROMPT)
+        check(result.code in (1, 2), args, result.code)
+        result.fails(result.code, why)
+    equal(runnel('compare', '-s', '{"preset": "dull"}', PROMPT).out, b'')
+
+
+@test
+def a_lane_that_fails_is_named_and_the_others_are_shown():
+    with Folder() as folder:
+        (folder / 'm.gguf').write_bytes(script_model.make({'B': ['so', ' far', script_model.BROKEN], 'A': ['all', ' is', ' well']}, PLAIN))
+        broken = runnel('compare', '-m', folder / 'm.gguf', '-m', MODEL, '-n', '5', '-s', 'greedy', 'B').fails(1, 'greedy: ')
+    check('so far' in broken.text and ' error' in broken.text and ' length' in broken.text, broken.text)
+
+
+if __name__ == '__main__':
+    main()
