@@ -116,7 +116,7 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
+      '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
       '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|ngram-cache|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE)' \
       '--no-speculate[guess nothing, as --speculate none]' \
@@ -225,7 +225,7 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
+      '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
       '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|ngram-cache|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE)' \
       '--no-speculate[guess nothing, as --speculate none]' \
@@ -332,7 +332,7 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
+      '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
       '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|ngram-cache|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE)' \
       '--no-speculate[guess nothing, as --speculate none]' \
@@ -468,7 +468,7 @@ _runnel() {
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
       '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
-      '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
+      '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
       '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:(FILE NAME)' \
       '--output-format=[how the model writes reasoning and tool calls]:NAME: ' \
@@ -582,7 +582,7 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '--draft=[a smaller model with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
+      '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
       '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|ngram-cache|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE)' \
       '--no-speculate[guess nothing, as --speculate none]' \

@@ -290,8 +290,8 @@ typedef struct rn_request {
     // (rn_engine_options.output_store_bytes). "ngram-cache": what followed the last 1 to 4 tokens
     // often enough: in prompt and answer, in such finished answers, and in the model's n-gram cache
     // (rn_model_add_ngram_cache()). "draft": what another model of the engine expects,
-    // rn_engine_options.draft_model, or with "draft=N" model N, 0..; its vocabulary must be the
-    // same. "mtp", "medusa", "eagle": what draft heads of the model expect
+    // rn_engine_options.draft_model, or with "draft=N" model N, 0..; with another vocabulary its
+    // guesses go through text. "mtp", "medusa", "eagle": what draft heads of the model expect
     // (rn_model_add_draft_heads()). "none": nothing. NULL (default): "suffix" where the engine
     // keeps finished answers or there is a prediction, else "ngram"; nothing with
     // rn_engine_options.no_speculate.

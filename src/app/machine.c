@@ -57,7 +57,8 @@ const option machine_engine_rows[MACHINE_ENGINE_ROWS] = {
 
 const option machine_draft_rows[2] = {
     {0, "draft", "MODEL", OPTION_TEXT, offsetof(machine, draft_name),
-     .help = "a smaller model with the same vocabulary, which guesses what follows: the same text in fewer steps"},
+     .help =
+         "a smaller model, best with the same vocabulary, which guesses what follows: the same text in fewer steps"},
     {0, "ngram-cache", "FILE", OPTION_TEXT, offsetof(machine, ngram_cache),
      .help = "counts of what followed what in other texts, which guess what follows (runnel ngram-cache, llama.cpp's "
              "lookup caches)"},

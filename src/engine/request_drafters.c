@@ -18,19 +18,26 @@ static bool is_special(const struct model_slot *l, int32_t id) {
 }
 
 // The models' common ids have the same bytes, and are control tokens in both or in none. A head that is wider has rows that nothing names.
-static rn_status check_same_vocab(const struct model_slot *target, const struct model_slot *draft, rn_error *err) {
+static bool is_same_vocab(const struct model_slot *target, const struct model_slot *draft) {
     const int32_t n = draft->lm->n_vocab < target->lm->n_vocab ? draft->lm->n_vocab : target->lm->n_vocab;
     for (int32_t i = 0; i < n && draft->m != target->m; i++) {
         size_t n_own, n_other;
         const char *const own = model_piece(target->m, i, true, &n_own);
         const char *const other = model_piece(draft->m, i, true, &n_other);
-        if (n_own == n_other && memcmp(own, other, n_own) == 0 && is_special(target, i) == is_special(draft, i))
-            continue;
-        return fail(err, RN_E_ARG,
-                    "speculate: draft: the model has another vocabulary: token %d is \"%.*s\"%s, of %s \"%.*s\"%s", i,
-                    (int)(n_other < 40 ? n_other : 40), other, is_special(draft, i) ? " (control)" : "",
-                    package_path(target->m->pkg), (int)(n_own < 40 ? n_own : 40), own,
-                    is_special(target, i) ? " (control)" : "");
+        if (n_own != n_other || memcmp(own, other, n_own) != 0 || is_special(target, i) != is_special(draft, i))
+            return false;
+    }
+    return true;
+}
+
+// Two vocabularies, between which guesses go through text.
+static rn_status take_sides(const struct model_slot *target, const struct model_slot *draft,
+                            struct bridge_side *sides, rn_error *err) {
+    const rn_model *const models[] = {target->m, draft->m};
+    for (int i = 0; i < 2; i++) {
+        const rn_status st = model_need_tokenizer(models[i], err);
+        if (st != RN_OK) return fail_in(err, st, "speculate: draft");
+        sides[i] = (struct bridge_side){models[i]->tok, package_vocab(models[i]->pkg)};
     }
     return RN_OK;
 }
@@ -57,7 +64,7 @@ static rn_status read_model(const rn_engine *e, const struct drafter_kind *kind,
 }
 
 static rn_status choose_slot(const rn_engine *e, struct model_slot *own, const struct drafter_kind *kind,
-                             const char *number, int32_t *slot, rn_error *err) {
+                             const char *number, struct drafter_choice *out, rn_error *err) {
     const size_t at = (size_t)(own - e->model_slots);
     size_t model = e->opt.draft_model;
     rn_status st = RN_OK;
@@ -66,8 +73,9 @@ static rn_status choose_slot(const rn_engine *e, struct model_slot *own, const s
     if (number) st = read_model(e, kind, number, &model, err);
     if (st == RN_OK && model == at)
         st = fail(err, RN_E_ARG, "speculate: %s: model %zu is the request's own", kind->name, model);
-    if (st == RN_OK) st = check_same_vocab(own, &e->model_slots[model], err);
-    *slot = (int32_t)(model < at ? model + 1 : model); // as stream_slot() counts
+    if (st == RN_OK && !is_same_vocab(own, &e->model_slots[model]))
+        st = take_sides(own, &e->model_slots[model], out->sides, err);
+    out->slot = (int32_t)(model < at ? model + 1 : model); // as stream_slot() counts
     return st;
 }
 
@@ -115,7 +123,7 @@ rn_status request_read_drafters(rn_engine *e, struct model_slot *own, const rn_r
             return fail(err, RN_E_ARG, "speculate: more than %d drafters", ENGINE_MAX_DRAFTERS);
         struct drafter_choice *const choice = &out[(*n)++];
         *choice = (struct drafter_choice){.kind = kind};
-        if (kind->needs_model) st = choose_slot(e, own, kind, number, &choice->slot, err);
+        if (kind->needs_model) st = choose_slot(e, own, kind, number, choice, err);
         if (kind->parts && !find_parts(own, choice)) st = no_heads(own, kind, err);
     }
     return st;

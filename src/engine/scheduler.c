@@ -145,13 +145,13 @@ static rn_status absorb_part(struct model_slot *l, const struct stream_rows *p, 
     const struct emitter out = stream_emitter(s);
     rn_status st = RN_OK;
     if (p->fills == &s->play.seqs[STRATEGY_MAIN] && report_prefill(s)) return RN_OK;
-    if (p->fills) {
-        if (!stream_filling(s, NULL)) s->state = STREAM_DECODE;
-    } else {
+    if (!p->fills) {
         stream_note_rows(l, p);
         s->play.n_helper_rounds = l == s->model_slot ? 0 : s->play.n_helper_rounds + 1;
     }
     if (p->absorbs) st = s->play.strategy->ops->absorb(s->play.strategy, &r, &out, err);
+    // It may have truncated a sequence that was being filled.
+    if (s->state == STREAM_PREFILL && !stream_filling(s, NULL)) s->state = STREAM_DECODE;
     return st;
 }
 

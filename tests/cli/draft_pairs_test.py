@@ -86,4 +86,11 @@ def with_heads_and_a_smaller_model_the_tokens_are_those_of_plain_decoding():
     check(all(n > 0 for n in right.values()), right)
 
 
+@test
+def with_a_smaller_model_of_another_vocabulary_the_tokens_are_those_of_plain_decoding():
+    golden = next(m for m in golden_models() if m.name == 'gemma3')
+    check_model(MODEL, 4000, {'draft': ('--draft', golden)})
+    check_model(golden, 200, {'draft': ('--draft', MODEL)})
+
+
 main()

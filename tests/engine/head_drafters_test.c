@@ -1,5 +1,6 @@
-// tests/engine/head_drafters_test.c - streams whose guesses come from draft heads have the tokens, the log-probabilities and the end of those
-// without, for each kind of memory that a model has, in batches that preempt each other, in sessions, with whatever else requests say.
+// tests/engine/head_drafters_test.c - streams whose guesses come from draft heads, or from a model of the same or of another vocabulary, have the
+// tokens, the log-probabilities and the end of those without, for each kind of memory that a model has, in batches that preempt each other, in sessions,
+// with whatever else requests say.
 #include "base/philox.h"
 #include "saved_rig.h"
 #include "tests/support/draft_heads.h"
@@ -14,8 +15,16 @@ static const struct heads {
     bool attends; // and so needs a model that does
     bool is_3;    // EAGLE-3's, with a vocabulary of its own
     bool stack;   // three next-token layers that stand on each other
-} all_heads[] = {
-    {"medusa", RN_DRAFT_HEAD_MEDUSA, false}, {"eagle", RN_DRAFT_HEAD_EAGLE, true}, {"mtp", RN_DRAFT_HEAD_MTP, true}};
+    enum {
+        OF_HEADS,
+        OF_MODEL,
+        OF_OTHER_WORDS
+    } by; // of a model: the subject's copy, or one whose tokens have other numbers
+} all_heads[] = {{"medusa", RN_DRAFT_HEAD_MEDUSA, false},
+                 {"eagle", RN_DRAFT_HEAD_EAGLE, true},
+                 {"mtp", RN_DRAFT_HEAD_MTP, true},
+                 {"draft", .by = OF_MODEL},
+                 {"draft", .by = OF_OTHER_WORDS}};
 static const struct heads eagle3 = {"eagle", RN_DRAFT_HEAD_EAGLE, true, .is_3 = true};
 static const struct heads stack = {"mtp", RN_DRAFT_HEAD_MTP, true, .stack = true};
 enum { N_HEADS = sizeof all_heads / sizeof *all_heads };
@@ -29,6 +38,7 @@ static bool add_heads(rn_model *m, const char *model_path, const struct heads *h
     package *pkg;
     rn_error err = {0};
     size_t n;
+    if (h->by != OF_HEADS) return true;
     if (h->kind == RN_DRAFT_HEAD_MTP) return CHECK_OK(rn_model_add_draft_heads(m, h->kind, NULL, &err), &err);
     if (!CHECK_OK(package_open(model_path, NULL, &pkg, &err), &err)) return false;
     uint8_t *const bytes = heads_bytes(pkg, h, &n);
@@ -57,6 +67,20 @@ static void make_some_likely(uint8_t *bytes, size_t n) {
     package_close(pkg);
 }
 
+// Gives two letters each other's number.
+static void swap_letters(uint8_t *bytes, size_t n) {
+    package *pkg;
+    rn_error err = {0};
+    if (!CHECK_OK(package_from_bytes("subject", bytes, n, &pkg, &err), &err)) return;
+    const struct vocab_token *const tokens = package_vocab(pkg)->tokens;
+    const uintptr_t at = (uintptr_t)bytes;
+    uint8_t *const y = bytes + ((uintptr_t)tokens['y'].text.s - at), *const z =
+                                                                         bytes + ((uintptr_t)tokens['z'].text.s - at);
+    CHECK(*y == 'y' && *z == 'z');
+    *y = 'z', *z = 'y';
+    package_close(pkg);
+}
+
 static void nextn_1(struct gguf_builder *b) { made_nextn(b, 1); }
 static void nextn_3(struct gguf_builder *b) { made_nextn(b, 3); }
 static void nextn_5(struct gguf_builder *b) { made_nextn(b, 5); }
@@ -70,9 +94,29 @@ static void make_last_layer_nextn(struct arch_model *m) {
     m->more = more[atoi(strstr(m->keys, "block_count=") + strlen("block_count="))];
 }
 
+static rn_model *drafting; // where a model drafts
+
+static void close_subject(struct fixture *f) {
+    fixture_close(f);
+    rn_model_close(drafting);
+    drafting = NULL;
+}
+
+static bool open_engine(struct fixture *f, uint8_t *bytes, size_t n, const struct heads *h) {
+    rn_engine_options o = options();
+    rn_error err = {0};
+    const char *const path = saved_path("drafts.gguf");
+    if (h->by == OF_OTHER_WORDS) swap_letters(bytes, n);
+    o.draft_model = h->by != OF_HEADS;
+    if (h->by != OF_HEADS &&
+        (!CHECK(write_file(path, bytes, n)) || !CHECK_OK(rn_model_open(path, NULL, &drafting, &err), &err)))
+        return false;
+    rn_model *const models[] = {f->model, drafting};
+    return CHECK_OK(rn_engine_open(models, drafting ? 2 : 1, &o, &f->engine, &err), &err);
+}
+
 static bool open_subject(struct fixture *f, const struct arch_model *m, const struct heads *h) {
     struct arch_model with_words = *m;
-    const rn_engine_options o = options();
     rn_error err = {0};
     size_t n;
     with_words.has_vocab = true, with_words.n_vocab = N_VOCAB;
@@ -85,8 +129,7 @@ static bool open_subject(struct fixture *f, const struct arch_model *m, const st
     const char *const path = saved_path("subject.gguf");
     *f = (struct fixture){0};
     const bool ok = CHECK(write_file(path, bytes, n)) && CHECK_OK(rn_model_open(path, NULL, &f->model, &err), &err) &&
-                    add_heads(f->model, path, h) &&
-                    CHECK_OK(rn_engine_open(&f->model, 1, &o, &f->engine, &err), &err);
+                    add_heads(f->model, path, h) && open_engine(f, bytes, n, h);
     free(bytes);
     return ok;
 }
@@ -104,18 +147,20 @@ static int32_t below(struct random *r, int32_t n) {
 // What a turn says; the same for the same seed.
 struct turn {
     int32_t ids[64], stop;
-    rn_part part;
+    rn_part part, negative;
     rn_sampling sampling;
     rn_logit_bias bias[4];
     const char *banned[2];
     rn_request r;
 };
 
+static bool may_guide; // no state is planned for the second sequence
+
 static void make_turn(struct turn *t, struct random *r, const char *drafter) {
     rn_request_init(&t->r);
     rn_sampling_init(&t->sampling);
     const int32_t n_ids = 1 + below(r, 64), n_words = 2 + below(r, 3);
-    for (int32_t i = 0; i < n_ids; i++) t->ids[i] = below(r, N_VOCAB);
+    for (int32_t i = 0; i < 64; i++) t->ids[i] = below(r, N_VOCAB);
     for (int32_t i = 0; i < n_words; i++) t->bias[i] = (rn_logit_bias){below(r, MADE_LIKELY), 12};
     t->part = (rn_part){.kind = RN_PART_IDS, .ids = t->ids, .n_ids = (size_t)n_ids};
     if (below(r, 3)) t->sampling.logit_bias = t->bias, t->sampling.n_logit_bias = (size_t)n_words;
@@ -135,6 +180,15 @@ static void make_turn(struct turn *t, struct random *r, const char *drafter) {
     t->r.draft_max = below(r, 12);
     t->r.draft_min = below(r, 4) ? t->r.draft_max : 0;
     t->r.speculate = drafter;
+    if (below(r, 5) == 0 && may_guide) { // the second sequence has all of the context's pages at most, too
+        t->negative = (rn_part){.kind = RN_PART_IDS, .ids = t->ids + 1, .n_ids = (size_t)(1 + below(r, 20))};
+        t->r.guidance_scale = 1.5F, t->r.negative_prompt = &t->negative, t->r.n_negative_prompt = 1;
+        t->part.n_ids = (size_t)(1 + below(r, 20));
+    }
+    if (below(r, 6) == 0) t->sampling.mirostat = 2;
+    if (below(r, 6) == 0) t->r.sampled_logprobs = 3;
+    // At temperature 0 all three give the same tokens.
+    if (t->sampling.temp == 0 && !t->sampling.mirostat) t->r.spec_verify = (rn_verify)below(r, 3);
 }
 
 // The turns of a session, without guesses or with.
@@ -144,7 +198,7 @@ static bool run_session(const struct fixture *f, uint64_t seed, struct outcome *
     bool ok = session != NULL;
     for (int i = 0; ok && i < MOST_TURNS; i++) {
         static struct turn t;
-        make_turn(&t, &r, NULL);
+        make_turn(&t, &r, "none");
         t.part.n_ids = t.part.n_ids < 20 ? t.part.n_ids : 20;
         t.r.max_tokens = t.r.max_tokens < 30 ? t.r.max_tokens : 30;
         t.r.session = session;
@@ -209,7 +263,7 @@ static void compare_batch(const struct fixture *f, uint64_t seed, const char *dr
         sums->n_drafted += got[k].usage.drafted_tokens, sums->n_accepted += got[k].usage.accepted_tokens;
     }
     for (int k = 0; k < N_STREAMS; k++) {
-        t[k].r.speculate = NULL, t[k].r.draft_min = 0;
+        t[k].r.speculate = "none";
         check_note("%s, seed %d", drafter, (int)seed + k);
         if (run_request(f->engine, &t[k].r, &want)) same_outcome(&got[k], &want);
     }
@@ -219,7 +273,8 @@ static void compare_subject(const struct saved_subject *of, const struct heads *
     struct fixture f;
     struct sums sums = {0};
     rn_engine_stats stats = {.struct_size = sizeof stats};
-    check_note("%s: %s", of->why, h->name);
+    check_note("%s: %s, %d", of->why, h->name, (int)h->by);
+    may_guide = strncmp(of->why, "states", 6) != 0;
     if (open_subject(&f, &of->m, h)) {
         for (uint64_t seed = 1; seed <= 60; seed += N_STREAMS) compare_batch(&f, seed, h->name, &sums);
         for (uint64_t seed = 1; seed <= 12; seed += N_STREAMS) compare_sessions(&f, seed, h->name);
@@ -229,7 +284,7 @@ static void compare_subject(const struct saved_subject *of, const struct heads *
         CHECK(sums.n_drafted > 500 && sums.n_accepted > 20 && sums.n_accepted < sums.n_drafted);
         CHECK(stats.n_preempted > 0 || strcmp(of->why, "states alone") == 0);
     }
-    fixture_close(&f);
+    close_subject(&f);
 }
 
 // EAGLE-3 reads three layers, and so needs some.
@@ -249,7 +304,7 @@ TEST(guesses_of_layers_that_stand_on_each_other_change_nothing_but_the_number_of
     compare_subject(&five, &stack);
 }
 
-TEST(guesses_of_heads_change_nothing_but_the_number_of_steps) {
+TEST(guesses_of_heads_and_models_change_nothing_but_the_number_of_steps) {
     for (size_t k = 0; k < N_HEADS; k++)
         for (size_t i = 0; i < N_SAVED_SUBJECTS; i++)
             if (!all_heads[k].attends || strcmp(saved_subjects[i].why, "states alone") != 0)
@@ -283,7 +338,7 @@ TEST(every_failed_allocation_of_a_stream_with_heads_is_reported_and_leaks_nothin
         kind_of_allocations = &all_heads[k];
         if (open_subject(&f, &saved_subjects[0].m, kind_of_allocations))
             check_each_failed_allocation(run_drafted, &f, __FILE__, __LINE__);
-        fixture_close(&f);
+        close_subject(&f);
     }
 }
 

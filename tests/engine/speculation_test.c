@@ -489,7 +489,7 @@ TEST(a_model_that_drafts_saves_steps_and_changes_nothing) {
     }
 }
 
-TEST(a_model_that_drafts_is_named_and_has_the_same_vocabulary) {
+TEST(a_model_that_drafts_is_named) {
     static const struct {
         size_t model, draft_model;
         const char *speculate, *says;
@@ -506,8 +506,7 @@ TEST(a_model_that_drafts_is_named_and_has_the_same_vocabulary) {
         {0, 1, "draft=1x", "speculate: draft=1x: is no model, 0..2", 0},
         {0, 1, "draft=-1", "speculate: draft=-1: is no model, 0..2", 0},
         {0, 1, "ngram=1", "speculate: \"ngram=1\" is unknown", 0},
-        {0, 1, "draft=2",
-         "speculate: draft: the model has another vocabulary: token 0 is \"<unk>\", of drafts.a.gguf \"", 0},
+        {0, 1, "draft=2", NULL, 0}, // through text
         {0, 1, "draft", "draft_min_p: 1.5 is outside 0..1", 1.5F},
     };
     rn_error err = {0};

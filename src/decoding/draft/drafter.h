@@ -18,6 +18,7 @@
 
 #include "decoding/draft/draft.h"
 #include "decoding/draft/draft_odds.h"
+#include "decoding/draft/vocab_bridge.h"
 #include "decoding/strategy.h"
 
 typedef struct drafter drafter;
@@ -64,6 +65,8 @@ struct drafter_ops {
     // As strategy_ops.read and absorb, of the rows that it proposed.
     void (*read)(drafter *d, const struct row_results *r);
     rn_status (*absorb)(drafter *d, const struct row_results *r, rn_error *err);
+    // After its last rows of a step: what of `draft` may fail. NULL: nothing.
+    rn_status (*finish)(drafter *d, rn_error *err);
     // Its sequences were given back: scratch nodes are gone.
     void (*suspend)(drafter *d);
     // Rows that are certain, with the results that d->wants names; before `plan`. Those that a `cut`
@@ -95,6 +98,7 @@ struct drafter_spec {
     int32_t n_vocab; // of the main model
     const struct rowmath *rowmath;
     int32_t slot;                      // of the model that drafts, where the kind needs one
+    const struct bridge_side *sides;   // [2] the main model's and its vocabulary; NULL: they are the same
     const struct output_view *outputs; // finished answers that it may look in; NULL: none
     const struct ngram_table *ngrams;  // what followed what in other texts (ngram_table.h); NULL: unknown
     const struct draft_draws *draws;   // NULL or off: the most probable tokens are guessed

@@ -58,6 +58,7 @@ rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, r
                                        .rowmath = spec->rowmath,
                                        .slot = c->slot,
                                        .n_slots = c->n_slots,
+                                       .sides = c->sides[0].tok ? c->sides : NULL,
                                        .outputs = spec->outputs,
                                        .ngrams = spec->ngrams,
                                        .draws = &spec->draws,
@@ -228,7 +229,8 @@ void drafts_read(struct drafts *d, const struct row_results *r) {
 rn_status drafts_absorb(struct drafts *d, const struct row_results *r, rn_error *err) {
     drafter *const of = d->of[d->chosen];
     d->n_rounds++;
-    return of->ops->absorb(of, r, err);
+    const rn_status st = of->ops->absorb(of, r, err);
+    return st == RN_OK && of->ops->finish && drafts_slot(d) == 0 ? of->ops->finish(of, err) : st;
 }
 
 // ---- rows of the main model -----------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ struct drafter_choice {
     const struct drafter_kind *kind;
     int32_t slot;    // of its model, by the numbers of struct strategy_env; 0: none
     int32_t n_slots; // of the parts that it stands on, from `slot` on
+    // The vocabularies of the main model and of its own, where they differ; else tok is NULL.
+    struct bridge_side sides[2];
 };
 
 struct drafts;

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/philox.h"
 #include "decoding/draft/verify.h"
+#include "decoding/draft/vocab_bridge.h"
 #include <math.h>
 
 enum {
@@ -20,6 +21,7 @@ struct level {
     int32_t tokens[MOST_WIDE];
     uint8_t classes[MOST_WIDE];
     int32_t n;
+    float p;                    // of the first one
     struct draft_source source; // where they were drawn; else n = 0
 };
 
@@ -27,21 +29,25 @@ struct model_drafter {
     drafter base;
     const struct strategy_env *env;
     const struct rowmath *rowmath;
-    const int32_t *text; // lent
-    int32_t n_prompt;
+    const int32_t *main_text;   // lent
+    struct vocab_bridge bridge; // where the vocabularies differ; all zero: they do not
+    const int32_t *text;        // the text in the drafter's tokens: the main text, or the bridge's
+    int32_t n_prompt, n_text_most;
     int32_t n_main_vocab, n_tokens; // of the main model's tokens; those that the drafter's rows may have
     int32_t n_ctx, n_scratch;       // of the drafter's slot
     float min_p;
     struct draft_draws draws;
     int32_t seq; // on the drafter's slot: the text from `from` on
     int32_t from;
-    int32_t n; // tokens of the text that the chain follows
+    int32_t n; // drafter's tokens of the text that the chain follows
     // Of the step: guesses that are made in any case, and the times that it is weighed by.
     int32_t least;
     struct draft_step step, level_step; // of the main model, and of the drafter's
     // The chain is the first token of each level; the rows of its first n_nodes tokens are scratch nodes 0.. of the sequence.
     struct level levels[MOST_LEVELS];
     int32_t n_levels, n_nodes, most_levels;
+    struct bridge_guess guesses[DRAFT_MOST]; // of the chain, in the main model's tokens, where there is a bridge
+    int32_t n_guesses;
     bool is_over;      // no further level
     bool reads_row;    // the last row that was proposed has the next level
     struct level read; // of the last row
@@ -72,23 +78,33 @@ static void init_odds(drafter *d) {
 
 static int32_t length(const struct model_drafter *d) { return d->env->ops->seq_len(d->env->user, d->seq); }
 static int32_t n_missing(const struct model_drafter *d) { return d->n - d->from - length(d); }
+static bool is_bridged(const struct model_drafter *d) { return d->bridge.main.tok; }
 
 // A token that the drafter's model lacks is fed as its first one: what follows is guessed a little worse.
 static int32_t fed(const struct model_drafter *d, int32_t at) { return d->text[at] < d->n_tokens ? d->text[at] : 0; }
 
-// The first n tokens of the text stay but the last one, whose row is to be evaluated; scratch nodes go.
-static void cut(drafter *base, int32_t n) {
-    struct model_drafter *d = (struct model_drafter *)base;
-    const int32_t most = n - 1 - d->from, len = length(d);
-    if (most < 0) d->from = n - 1;
+// Rows of the text's first n tokens stay; scratch nodes go.
+static void leave(struct model_drafter *d, int32_t n) {
+    const int32_t most = n - d->from, len = length(d);
+    if (most < 0) d->from = n;
     d->env->ops->seq_truncate(d->env->user, d->seq, most < 0 ? 0 : most < len ? most : len);
-    d->n_levels = d->n_nodes = 0;
+    d->n_levels = d->n_nodes = d->n_guesses = 0;
 }
 
-static void begin_again(struct model_drafter *d, int32_t n_behind) {
+// The last token's row is to be evaluated.
+static void cut(drafter *base, int32_t n) {
+    struct model_drafter *d = (struct model_drafter *)base;
+    if (is_bridged(d))
+        vocab_bridge_cut(&d->bridge, n); // the next plan() sees what of the other tokens changes
+    else
+        leave(d, n - 1);
+}
+
+// With the last n_behind of n tokens.
+static void begin_again(struct model_drafter *d, int32_t n, int32_t n_behind) {
     d->env->ops->seq_truncate(d->env->user, d->seq, 0);
     d->n_levels = d->n_nodes = 0;
-    d->from = d->n - n_behind;
+    d->from = n - n_behind;
 }
 
 static rn_status begin(drafter *base, const struct strategy_env *env, rn_error *err) {
@@ -97,9 +113,11 @@ static rn_status begin(drafter *base, const struct strategy_env *env, rn_error *
     int32_t *tokens = NULL;
     d->env = env;
     d->n_tokens = slot->n_vocab, d->n_ctx = slot->n_ctx, d->n_scratch = slot->n_scratch;
+    // The text may have more of the drafter's tokens than a sequence may.
+    if (is_bridged(d) && d->n_ctx > d->n_text_most - 1) d->n_ctx = d->n_text_most - 1;
     if (d->n_prompt > d->n_ctx - 1) d->from = d->n_prompt - (d->n_ctx + 1) / 2;
     const int32_t n = d->n_prompt - d->from;
-    if (!(tokens = mem_alloc((size_t)n * sizeof *tokens)))
+    if (!(tokens = mem_alloc((size_t)n * sizeof *tokens + 1)))
         return fail(err, RN_E_NOMEM, "draft: out of memory for a prompt of %d tokens", n);
     for (int32_t i = 0; i < n; i++) tokens[i] = fed(d, d->from + i);
     const rn_status st = env->ops->seq_open(env->user, base->slot, tokens, n, &d->seq, err);
@@ -132,7 +150,7 @@ static bool probes(struct model_drafter *d, double probe_ns) {
     const int32_t missing = n_missing(d), behind = missing < MOST_BEHIND ? missing : MOST_BEHIND;
     const double more_ns = d->step.ns[PROBE_LEVELS] - d->step.ns[0];
     if (probe_ns < catching_up_ns(d, behind) + PROBE_LEVELS * level_ns(d) + more_ns) return false;
-    if (behind < missing) begin_again(d, behind);
+    if (behind < missing) begin_again(d, d->n, behind);
     d->most_levels = PROBE_LEVELS;
     return true;
 }
@@ -155,21 +173,40 @@ static bool goes_on(const struct model_drafter *d) {
 
 // ---- a step ---------------------------------------------------------------------------------------------------------
 
-// Keeps the rows of guesses that became the text.
+// The main text's first n tokens are *n_own of the drafter's. What of them is cut otherwise than before is evaluated again.
+static rn_status follow(struct model_drafter *d, int32_t n, int32_t *n_own, rn_error *err) {
+    int32_t n_same;
+    *n_own = n;
+    if (!is_bridged(d)) return RN_OK;
+    const int32_t n_before = (int32_t)d->bridge.n;
+    const rn_status st = vocab_bridge_follow(&d->bridge, d->main_text, n, &n_same, err);
+    d->text = d->bridge.ids;
+    *n_own = (int32_t)d->bridge.n;
+    if (st == RN_OK && (n_same < n_before || n_same == *n_own))
+        leave(d, n_same < *n_own ? n_same : *n_own > 0 ? *n_own - 1 : 0);
+    return st;
+}
+
+// Keeps the rows of guesses that became the text, which has n tokens now.
 static rn_status settle(struct model_drafter *d, int32_t n, rn_error *err) {
     int32_t path[MOST_LEVELS], n_kept = 0;
     const int32_t at = d->from + length(d), n_nodes = d->n_nodes;
     while (n_kept < n_nodes && at + n_kept < n - 1 && d->text[at + n_kept] == d->levels[n_kept].tokens[0])
         path[n_kept] = n_kept, n_kept++;
     d->n = n;
-    d->n_levels = d->n_nodes = 0;
+    d->n_levels = d->n_nodes = d->n_guesses = 0;
     d->is_over = false;
     return n_nodes ? d->env->ops->seq_keep(d->env->user, d->seq, path, n_kept, err) : RN_OK;
 }
 
 static rn_status plan(drafter *base, int32_t n, const struct draft_ask *ask, bool *pays, rn_error *err) {
     struct model_drafter *d = (struct model_drafter *)base;
-    const rn_status st = settle(d, n, err);
+    int32_t n_own;
+    rn_status st = follow(d, n, &n_own, err);
+    if (st == RN_OK && n_own - d->from > d->n_ctx - 1) begin_again(d, n_own, (d->n_ctx + 1) / 2);
+    if (st == RN_OK) st = settle(d, n_own, err);
+    *pays = false;
+    if (st != RN_OK || n_own == 0) return st;
     d->least = ask->least;
     d->step = *ask->step;
     draft_step_init(&d->level_step, d->env->slots[base->slot].time, d->step.n_streams, 1, d->step.n_streams,
@@ -177,7 +214,6 @@ static rn_status plan(drafter *base, int32_t n, const struct draft_ask *ask, boo
     const int32_t tried = d->step.most, most = ask->most < MOST_LEVELS ? ask->most : MOST_LEVELS;
     d->most_levels = most <= tried ? most : ask->least > tried ? ask->least : tried;
     if (d->most_levels > most) d->most_levels = most;
-    if (n - d->from > d->n_ctx - 1) begin_again(d, (d->n_ctx + 1) / 2);
     if (ask->least > 0)
         *pays = true;
     else
@@ -237,12 +273,13 @@ static void read_row(drafter *base, const struct row_results *r) {
     struct model_drafter *d = (struct model_drafter *)base;
     const int32_t n_common = d->n_tokens < d->n_main_vocab ? d->n_tokens : d->n_main_vocab;
     int32_t like[MOST_LIKE];
-    d->read.n = d->read.source.n = 0;
+    d->read.n = d->read.source.n = 0, d->read.p = 0;
     if (!d->reads_row || results_dropped(r, r->n - 1)) return;
     const float *const row = results_logits(r, r->n - 1);
     const float max = d->rowmath->max(row, (size_t)n_common);
     if (!isfinite(max)) return;
     const float sum = d->rowmath->sum_exp(row, (size_t)n_common, max);
+    d->read.p = 1 / sum;
     if (d->draws.is_on) {
         read_source(d, row, (size_t)n_common, max);
         if (1 / sum >= d->min_p) draw_level(d, 1 / sum);
@@ -261,27 +298,42 @@ static void read_row(drafter *base, const struct row_results *r) {
     if (d->read.n > 0 && 1 / sum < d->min_p) d->read.n = 0;
 }
 
+// Text behind a control token of another vocabulary is not guessed.
+static bool ends_text(const struct model_drafter *d) {
+    const struct vocab *const v = d->bridge.other.vocab;
+    return is_bridged(d) && v->tokens[d->levels[d->n_levels - 1].tokens[0]].kind == TOKEN_CONTROL;
+}
+
 static rn_status absorb(drafter *base, const struct row_results *r, rn_error *err) {
     struct model_drafter *d = (struct model_drafter *)base;
     (void)err;
     if (!d->reads_row) return RN_OK; // the rest of the text follows
     d->n_nodes += d->n_levels > 0 && !results_dropped(r, r->n - 1);
     if (d->read.n > 0) d->levels[d->n_levels++] = d->read;
-    d->is_over = d->read.n == 0 || !goes_on(d);
+    d->is_over = d->read.n == 0 || ends_text(d) || !goes_on(d);
     return RN_OK;
+}
+
+static rn_status finish(drafter *base, rn_error *err) {
+    struct model_drafter *d = (struct model_drafter *)base;
+    int32_t chain[MOST_LEVELS];
+    if (!is_bridged(d)) return RN_OK;
+    for (int32_t i = 0; i < d->n_levels; i++) chain[i] = d->levels[i].tokens[0];
+    return vocab_bridge_back(&d->bridge, d->main_text, chain, d->n_levels, d->guesses, DRAFT_MOST, &d->n_guesses,
+                             err);
 }
 
 // What the text and the chain have is declared; the chain is made again.
 static void suspend(drafter *base) {
     struct model_drafter *d = (struct model_drafter *)base;
-    if (d->n > 0) cut(base, d->n);
+    if (d->n > 0) leave(d, d->n - 1);
     d->is_over = false;
 }
 
 // ---- the draft ------------------------------------------------------------------------------------------------------
 
 // All nodes that were drawn, level by level.
-static void tell_drawn(const struct model_drafter *d, struct draft *out) {
+static void tell_drawn(struct model_drafter *d, struct draft *out) {
     int32_t parent = DRAFT_ROOT;
     out->n = 0;
     for (int32_t i = 0; i < d->n_levels; i++) {
@@ -295,9 +347,24 @@ static void tell_drawn(const struct model_drafter *d, struct draft *out) {
     }
 }
 
+// How often the last token of a text that was cut off anywhere is the one that the whole text has there.
+static const float whole_share = 0.5F;
+
+// One is as sure as the drafter's tokens that begin within it, all of them.
+static void tell_bridged(struct model_drafter *d, struct draft *out) {
+    out->n = 0;
+    for (int32_t i = 0; i < d->n_guesses; i++) {
+        const struct bridge_guess *const g = &d->guesses[i];
+        float p = 1;
+        for (int32_t k = g->first; k < g->end; k++) p *= d->levels[k].p;
+        if (i == d->n_guesses - 1 && g->end == d->n_levels) p *= whole_share; // a longer token may begin so
+        draft_add(out, g->token, i - 1, class_of(p));
+    }
+}
+
 // The nodes of all levels, those that are reached most often first. A child is never reached more often than its parent, which was made before it.
 static void draft(drafter *base, int32_t n, struct draft *out) {
-    const struct model_drafter *d = (const struct model_drafter *)base;
+    struct model_drafter *const d = (struct model_drafter *)base;
     struct {
         int32_t level, token;
         double reach;
@@ -305,8 +372,8 @@ static void draft(drafter *base, int32_t n, struct draft *out) {
     int32_t n_nodes = 0, place[MOST_LEVELS];
     double chain = 1;
     (void)n;
-    if (d->draws.is_on) {
-        tell_drawn(d, out);
+    if (d->draws.is_on || is_bridged(d)) {
+        (is_bridged(d) ? tell_bridged : tell_drawn)(d, out);
         return;
     }
     for (int32_t i = 0; i < d->n_levels; i++) {
@@ -329,7 +396,11 @@ static void draft(drafter *base, int32_t n, struct draft *out) {
     }
 }
 
-static void destroy(drafter *base) { mem_free(base); }
+static void destroy(drafter *base) {
+    struct model_drafter *d = (struct model_drafter *)base;
+    vocab_bridge_free(&d->bridge);
+    mem_free(d);
+}
 
 static const struct drafter_ops ops = {.begin = begin,
                                        .draft = draft,
@@ -340,6 +411,7 @@ static const struct drafter_ops ops = {.begin = begin,
                                        .propose = propose,
                                        .read = read_row,
                                        .absorb = absorb,
+                                       .finish = finish,
                                        .suspend = suspend};
 
 rn_status model_drafter_create(const struct drafter_spec *spec, drafter **out, rn_error *err) {
@@ -347,10 +419,21 @@ rn_status model_drafter_create(const struct drafter_spec *spec, drafter **out, r
     *out = NULL;
     if (!d) return fail(err, RN_E_NOMEM, "draft: out of memory");
     d->base = (drafter){.ops = &ops, .slot = spec->slot, .n_seqs = 1};
-    d->rowmath = spec->rowmath, d->text = spec->text, d->n_prompt = spec->n_prompt;
-    d->n_main_vocab = spec->n_vocab, d->min_p = spec->min_p;
-    if (spec->draws) d->draws = *spec->draws;
+    d->rowmath = spec->rowmath, d->text = d->main_text = spec->text, d->n_prompt = spec->n_prompt;
+    d->n_main_vocab = spec->n_vocab, d->min_p = spec->min_p, d->n_text_most = spec->n_text_most;
+    if (spec->draws && !spec->sides) d->draws = *spec->draws;
     init_odds(&d->base);
-    *out = &d->base;
-    return RN_OK;
+    rn_status st = RN_OK;
+    if (spec->sides) {
+        int32_t n_same;
+        vocab_bridge_init(&d->bridge, &spec->sides[0], &spec->sides[1]);
+        st = vocab_bridge_follow(&d->bridge, spec->text, spec->n_prompt, &n_same, err);
+        d->text = d->bridge.ids, d->n_prompt = (int32_t)d->bridge.n;
+        d->n_main_vocab = spec->sides[1].vocab->n_tokens;
+    }
+    if (st == RN_OK)
+        *out = &d->base;
+    else
+        destroy(&d->base);
+    return st;
 }

@@ -1,4 +1,4 @@
-// decoding/draft/model_drafter.h - drafts of a smaller model with the same vocabulary (Leviathan et al. 2023; Chen et al. 2023).
+// decoding/draft/model_drafter.h - drafts of a smaller model (Leviathan et al. 2023; Chen et al. 2023), with the same vocabulary or, through text, another.
 //
 // The model has a sequence of its own on its slot: the text, then a chain of its most probable tokens as scratch rows, one step for each. A guess
 // is as sure as the model is: its classes are ranges of the draft model's probability, each with the share that turned out right. The next
