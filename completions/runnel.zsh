@@ -111,6 +111,15 @@ _runnel() {
       '--banned-match-case[banned strings are those in this case only]' \
       '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
       '--seed=[seed of the random numbers]:N: ' \
+      '--strategy=[how tokens are chosen]:sample|beam:(sample beam)' \
+      '--num-beams=[beam]:N: ' \
+      '--num-beam-groups=[beam]:N: ' \
+      '--diversity-penalty=[beam]:X: ' \
+      '--length-penalty=[beam]:X: ' \
+      '--early-stopping=[beam]:false|true|never:(false true never)' \
+      '--do-sample=[beam]:false|true:(false true)' \
+      '--renormalize-logits=[beam]:false|true:(false true)' \
+      '--num-return-sequences=[beam]:N: ' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
       '*--stop=[end before this text]:TEXT: ' \
@@ -454,6 +463,7 @@ _runnel() {
       '--queue-seconds=[longest wait in the queue]:S: ' \
       '--workers=[threads that parse, tokenize and render requests]:N: ' \
       '--work-memory=[MiB for what requests of 64 KiB and more take while they are parsed, rendered and tokenized]:MIB: ' \
+      '--beams=[beams of a request with the strategy beam, at most]:N: ' \
       '--target-itl-ms=[split prefill so that running streams get a token at least this often, or at least every two decode-only step times]:MS: ' \
       '--memory=[memory limit in MiB for everything]:MIB: ' \
       '--key-tokens-per-minute=[tokens that each API key may use per minute, prompts included]:N: ' \
@@ -577,6 +587,15 @@ _runnel() {
       '--banned-match-case[banned strings are those in this case only]' \
       '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
       '--seed=[seed of the random numbers]:N: ' \
+      '--strategy=[how tokens are chosen]:sample|beam:(sample beam)' \
+      '--num-beams=[beam]:N: ' \
+      '--num-beam-groups=[beam]:N: ' \
+      '--diversity-penalty=[beam]:X: ' \
+      '--length-penalty=[beam]:X: ' \
+      '--early-stopping=[beam]:false|true|never:(false true never)' \
+      '--do-sample=[beam]:false|true:(false true)' \
+      '--renormalize-logits=[beam]:false|true:(false true)' \
+      '--num-return-sequences=[beam]:N: ' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
       '*--stop=[end before this text]:TEXT: ' \

@@ -5,6 +5,7 @@
 #include <runnel/chat.h>
 #include <runnel/engine.h>
 #include <runnel/grammar.h>
+#include <runnel/strategy.h>
 #include <runnel/watermark.h>
 
 #ifdef __cplusplus
@@ -226,7 +227,7 @@ typedef struct rn_request {
     // Without it, text that may still change is held back. Not with chat, nor with
     // RN_OVERFLOW_DROP_OLDEST.
     bool accept_revisions;
-    // How tokens are chosen: a strategy by name; NULL: "sample", the only one of this release.
+    // How tokens are chosen: rn_strategy_name(); NULL: "sample".
     const char *strategy;
     // Cached prefixes are reused by whole pages of 64 tokens only, so that nobody who measures the
     // time of requests learns token by token what others with this cache_salt have sent. The text
@@ -320,6 +321,8 @@ typedef struct rn_request {
     // RN_E_ARG without such a drafter.
     const rn_part *prediction;
     size_t n_prediction;
+    // Options of the strategy. NULL: the defaults.
+    const rn_strategy_options *strategy_options;
 } rn_request;
 RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
 static inline void rn_request_init(rn_request *r) {

@@ -18,6 +18,7 @@
 #include <runnel/request.h>
 #include <runnel/saved.h>
 #include <runnel/status.h>
+#include <runnel/strategy.h>
 #include <runnel/stream.h>
 #include <runnel/tools.h>
 #include <runnel/watermark.h>

@@ -108,6 +108,19 @@ typedef struct rn_timing {
     size_t n_token_ms;
 } rn_timing;
 
+// A whole answer that a search found ("beam"). Never grows.
+typedef struct rn_sequence {
+    const int32_t *tokens; // [n_tokens] generated, with the token that ended it
+    size_t n_tokens;
+    const char
+        *text; // n_text bytes and a terminator; as the text of a stream that generates these tokens
+    size_t n_text;
+    double score; // by which it was chosen
+    double
+        logprob; // sum over its tokens, in the model's own distribution, before sampling parameters
+    rn_finish finish_reason;
+} rn_sequence;
+
 // A piece of the output. Initialize it once with rn_chunk_init(), then pass it to any number of
 // calls of rn_stream_next().
 typedef struct rn_chunk {
@@ -163,6 +176,10 @@ typedef struct rn_chunk {
     // its choice the first replace_from stay, and of all its text the first replace_text_from
     // bytes. Only for requests with accept_revisions.
     int64_t replace_from, replace_text_from;
+    // Last chunk of a search: the answers that it found, best first, as many as were asked for; the
+    // first one is the stream's text. None if it was cut short.
+    const rn_sequence *sequences;
+    size_t n_sequences;
 } rn_chunk;
 RN_API void rn_chunk_init_sized(rn_chunk *c, size_t struct_size);
 static inline void rn_chunk_init(rn_chunk *c) {

@@ -17,6 +17,7 @@ void generation_init(generation *g) {
                       .sampled_logprobs = -1,
                       .stream_interval = 1};
     for (size_t i = 0; i < GENERATION_FIELDS; i++) g->fields[i] = NAN;
+    strategy_form_init(&g->strategy);
 }
 
 void generation_copy(generation *to, const generation *from) {
@@ -188,9 +189,10 @@ bool generation_speculates(const generation *g) {
     return !names || strcmp(names, "none") != 0;
 }
 
-bool generation_apply(const generation *g, rn_request *req, rn_sampling *sampling, rn_error *err) {
-    if (!apply_sampling(g, sampling, err)) return false;
-    req->sampling = sampling;
+bool generation_apply(const generation *g, rn_request *req, generation_parts *parts, rn_error *err) {
+    if (!apply_sampling(g, &parts->sampling, err)) return false;
+    if (!strategy_form_apply(&g->strategy, req, &parts->strategy, err)) return false;
+    req->sampling = &parts->sampling;
     req->max_tokens = g->n;
     req->seed = g->seed;
     req->has_seed = g->has_seed;

@@ -9,6 +9,7 @@
 #include "app/head_files.h"
 #include "app/json_read.h"
 #include "app/options.h"
+#include "app/strategy_form.h"
 #include "app/watermark_form.h"
 #include <runnel/runnel.h>
 
@@ -26,6 +27,9 @@ enum {
     GENERATION_PREDICTION = 64         // parts of a prediction
 };
 enum { GENERATION_FIELDS = 40, GENERATION_OTHER_ROWS = 16 }; // room for the rows of rn_sampling_field(); for others
+
+// Room for the rows of a request's members.
+enum { GENERATION_MEMBERS = GENERATION_FIELDS + STRATEGY_OPTIONS + 48 };
 
 enum { GENERATION_DRAFTERS = 96 };
 // Names of drafters as the option and JSON have them: those of rn_drafter_name(), and none.
@@ -65,6 +69,7 @@ typedef struct generation {
     bool has_breakers; // else DRY's are the library's
     const char *breakers[GENERATION_BREAKERS];
     watermark_form watermark;
+    strategy_form strategy;
     bool ignore_eos, special, echo, parse_special;
     int32_t logprobs, sampled_logprobs, stream_interval; // -1: none; 1
     grammar_form form; // of the answer; generation_apply() leaves the grammar to whoever compiles it
@@ -87,10 +92,15 @@ bool generation_add_drafters(generation *g, const char *names, char *why);
 // Begins a biased sequence, or adds a token to the last one. False: there is no room, and why says so.
 bool generation_add_sequence(generation *g, double bias, char *why);
 bool generation_add_sequence_token(generation *g, int32_t token, char *why);
+// What a request points to.
+typedef struct generation_parts {
+    rn_sampling sampling;
+    rn_strategy_options strategy;
+} generation_parts;
 // Fills the request's fields except prompt and delivery; pointers point into g and to the caller's
-// sampling. A preset is applied first, then single fields,
+// parts. A preset is applied first, then single fields,
 // in whatever order they were given.
-bool generation_apply(const generation *g, rn_request *req, rn_sampling *sampling, rn_error *err);
+bool generation_apply(const generation *g, rn_request *req, generation_parts *parts, rn_error *err);
 bool generation_speculates(const generation *g); // does not refuse it
 bool generation_drafts_with(const generation *g, const char *name);
 // The model of --draft and the file of --ngram-cache are there, or not: without --speculate they draft. False: one is given without the drafter, or
@@ -112,10 +122,12 @@ typedef struct generation_rows {
     char names[GENERATION_FIELDS][32];
     char helps[GENERATION_FIELDS][176];
     char preset_help[256];
+    strategy_rows strategy;
 } generation_rows;
 void generation_rows_init(generation_rows *rows);
 extern const option generation_stop_rows[4], generation_draft_rows[6], generation_text_rows[7];
 #define GENERATION_SAMPLING_GROUP(rows, g) {"Sampling", (rows)->sampling, (rows)->n_sampling, (g)}
+#define GENERATION_STRATEGY_GROUP(made, g) {"Strategy", (made)->strategy.rows, (made)->strategy.n, &(g)->strategy}
 #define GENERATION_STOP_GROUP(g)           {"Stopping", generation_stop_rows, 4, (g)}
 #define GENERATION_DRAFT_GROUP(g)          {NULL, generation_draft_rows, 6, (g)} // behind MACHINE_DRAFT_GROUP
 #define GENERATION_TEXT_GROUP(g)           {"Text", generation_text_rows, 7, (g)}
@@ -124,8 +136,9 @@ bool generation_check(const generation *g, const options *parsed);
 
 // Members of a request line, named as the options with `_` for `-`.
 typedef struct generation_members {
-    member rows[GENERATION_FIELDS + 32];
+    member rows[GENERATION_MEMBERS];
     size_t n;
+    strategy_members strategy;
 } generation_members;
 void generation_members_init(generation_members *members);
 // A member of the line replaces the default in g as a whole: a preset replaces all sampling fields, a list the whole list.

@@ -378,6 +378,11 @@ void generation_members_init(generation_members *members) {
                                                .min = field.min,
                                                .max = field.max};
     for (size_t i = 0; i < sizeof fixed_rows / sizeof *fixed_rows; i++) members->rows[members->n++] = fixed_rows[i];
+    strategy_members_init(&members->strategy);
+    for (size_t i = 0; i < members->strategy.n; i++) {
+        members->rows[members->n] = members->strategy.rows[i];
+        members->rows[members->n++].offset += offsetof(generation, strategy);
+    }
 }
 
 bool generation_read(const generation_members *members, const json_doc *doc, const member_group *more, generation *g,
@@ -385,6 +390,7 @@ bool generation_read(const generation_members *members, const json_doc *doc, con
     const member_group groups[] = {{members->rows, members->n, g}, *more};
     if (json_doc_has(doc, "preset"))
         for (size_t i = 0; i < GENERATION_FIELDS; i++) g->fields[i] = NAN;
+    if (json_doc_has(doc, "strategy")) strategy_form_init(&g->strategy);
     if (json_doc_has(doc, "stop")) g->n_stop = 0;
     if (json_doc_has(doc, "stop_tokens")) g->n_stop_tokens = 0;
     if (json_doc_has(doc, "logit_bias")) g->n_bias = 0;

@@ -274,6 +274,7 @@ void generation_rows_init(generation_rows *rows) {
     for (size_t i = 0; i < GENERATION_FIELDS && rn_sampling_field(i, &field); i++) make_row(rows, i, &field);
     for (size_t i = 0; i < sizeof more_sampling_rows / sizeof *more_sampling_rows; i++)
         rows->sampling[rows->n_sampling++] = more_sampling_rows[i];
+    strategy_rows_init(&rows->strategy);
 }
 
 static bool check_penalties(const options *parsed, const rn_sampling *s) {
@@ -323,10 +324,11 @@ bool generation_use_draft(generation *g, bool has_model, bool has_ngrams, const 
 
 bool generation_check(const generation *g, const options *parsed) {
     rn_request req;
-    rn_sampling sampling;
+    generation_parts parts;
     rn_error err = {0};
+    if (!strategy_form_check(&g->strategy)) return false;
     rn_request_init(&req);
-    if (!generation_apply(g, &req, &sampling, &err)) {
+    if (!generation_apply(g, &req, &parts, &err)) {
         say("--%s", err.text); // an unknown preset is the only error left at this point
         return false;
     }
@@ -340,5 +342,5 @@ bool generation_check(const generation *g, const options *parsed) {
     if (!generation_speculates(g) && options_refuse(parsed, "spec-verify", "without speculation")) return false;
     if (!generation_drafts_with(g, "draft") && options_refuse(parsed, "draft-min-p", "without --draft")) return false;
     if (g->n_banned == 0 && options_refuse(parsed, "banned-match-case", "without --banned-string")) return false;
-    return check_penalties(parsed, &sampling) && check_parents(parsed, &sampling);
+    return check_penalties(parsed, &parts.sampling) && check_parents(parsed, &parts.sampling);
 }

@@ -306,6 +306,25 @@ static bool read_json(const json_t *j, char **field, char *why) {
     return *field != NULL;
 }
 
+// The words false and true as JSON has them, others as strings.
+static bool read_word(const char *words, const json_t *j, int32_t *index, char *why) {
+    const char *const word = json_is_true(j) ? "true" : json_is_false(j) ? "false" : json_string_value(j);
+    const size_t n_word = word ? strlen(word) : 0;
+    int32_t i = 0;
+    for (const char *at = words; word; i++) {
+        const size_t n = strcspn(at, "|");
+        const bool is_boolean = (n == 4 && memcmp(at, "true", n) == 0) || (n == 5 && memcmp(at, "false", n) == 0);
+        if (n == n_word && memcmp(at, word, n) == 0 && is_boolean == json_is_boolean(j)) {
+            *index = i;
+            return true;
+        }
+        if (!at[n]) break;
+        at += n + 1;
+    }
+    snprintf(why, JSON_WHY / 2, "must be one of %s", words);
+    return false;
+}
+
 static bool read_member(const member *row, void *target, json_t *j, char *why) {
     void *const field = (char *)target + row->offset;
     json_span text = {0};
@@ -329,6 +348,7 @@ static bool read_member(const member *row, void *target, json_t *j, char *why) {
         if (!json_item_whole(item_of(j), (int64_t)row->min, (int64_t)row->max, &whole, why)) return false;
         *(double *)field = (double)whole;
         return true;
+    case MEMBER_WORD: return read_word(row->words, j, field, why);
     case MEMBER_REAL: return json_item_real(item_of(j), row->min, row->max, field, why);
     case MEMBER_IDS: return read_ids(j, field, why);
     case MEMBER_JSON: return read_json(j, field, why);

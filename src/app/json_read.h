@@ -32,6 +32,7 @@ typedef enum member_kind {
     MEMBER_INT,   // int32_t in min..max
     MEMBER_REAL,  // double in min..max
     MEMBER_WHOLE, // double in min..max without a fraction
+    MEMBER_WORD,  // int32_t: index of the word among `words`; false and true are words, too
     MEMBER_IDS,   // id_list (app/numbers.h) of an array; its ids are freed by the caller, also after a failure
     MEMBER_JSON,  // char *: any value but null, as JSON text; freed by the caller, also after a failure
     MEMBER_EACH   // what `each` makes of it: called for the value, or for each item of an array or object
@@ -52,6 +53,7 @@ typedef struct member {
     member_each each;
     // JSON Schema of the values, with ' in place of " (app/json_schema.h), where kind and range do not tell it; NULL: they do.
     const char *schema;
+    const char *words; // of MEMBER_WORD, separated by '|'
 } member;
 
 typedef struct member_group {

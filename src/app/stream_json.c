@@ -151,10 +151,28 @@ void json_put_timing(json_writer *w, const rn_timing *timing, bool has_token_tim
     json_put_end(w, '}');
 }
 
+static void put_sequences(json_writer *w, const rn_chunk *last) {
+    if (last->n_sequences == 0) return;
+    json_member_begin(w, "sequences", '[');
+    for (const rn_sequence *q = last->sequences; q < last->sequences + last->n_sequences; q++) {
+        json_put_begin(w, '{');
+        json_member_begin(w, "tokens", '[');
+        for (size_t i = 0; i < q->n_tokens; i++) json_put_whole(w, q->tokens[i]);
+        json_put_end(w, ']');
+        json_member_text(w, "text", q->text, q->n_text);
+        json_member_real(w, "score", q->score);
+        json_member_real(w, "logprob", q->logprob);
+        json_member_string(w, "finish_reason", rn_finish_name(q->finish_reason));
+        json_put_end(w, '}');
+    }
+    json_put_end(w, ']');
+}
+
 void json_put_finish(json_writer *w, const rn_chunk *last, bool has_token_times) {
     json_member_string(w, "finish_reason", rn_finish_name(last->finish_reason));
     json_member_string(w, "finish_detail", last->finish_detail);
     json_member_u64(w, "seed", last->seed);
+    put_sequences(w, last);
     put_usage(w, last->usage);
     json_put_speculation(w, last->usage);
     put_dropped(w, last);

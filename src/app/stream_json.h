@@ -11,7 +11,8 @@ char *token_text(const rn_model *m, int32_t id, size_t *n);
 void json_put_logprobs(json_writer *w, const rn_token *tokens, size_t n, const rn_model *pieces);
 // The member "drafted": which of the chunk's tokens were guessed, counted from 0; only if there are some, and token data was requested.
 void json_put_drafted(json_writer *w, const rn_chunk *c);
-// finish_reason, finish_detail, seed, usage and timing of a last chunk, as members.
+// finish_reason, finish_detail, seed, usage and timing of a last chunk, as members; of a search also "sequences":
+// [{"tokens", "text", "score", "logprob", "finish_reason"}, ..].
 void json_put_finish(json_writer *w, const rn_chunk *last, bool has_token_times);
 
 // The member "speculation", if there were guesses.

@@ -203,7 +203,7 @@ static bool make_infill(const batch_plan *plan, const batch_line *line, generati
 
 static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_line *line, generation *g, char *why) {
     rn_request req;
-    rn_sampling sampling;
+    generation_parts parts;
     rn_part part;
     rn_chat chat;
     rn_error err = {0};
@@ -211,7 +211,7 @@ static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_lin
     rn_request_init(&req);
     rn_infill_prompt hole = {0};
     bool ok = !line->prefix.data || make_infill(plan, line, g, &hole, &err);
-    ok = ok && generation_apply(g, &req, &sampling, &err);
+    ok = ok && generation_apply(g, &req, &parts, &err);
     if (hole.ids)
         generation_prompt_ids(&req, &part, hole.ids, hole.n_ids);
     else if (line->messages)

@@ -67,7 +67,8 @@ static const char *const notes =
     "sequence_bias [[[ID, ..], BIAS], ..],\n"
     "dry_sequence_breakers [\"TEXT\", ..], seed, n, stop, stop_tokens,\n"
     "banned_strings [\"TEXT\", ..], banned_match_case, token_healing, ignore_eos,\n"
-    "watermark {\"keys\": [..]}, guidance_scale, negative_prompt, speculate,\n"
+    "watermark {\"keys\": [..]}, guidance_scale, negative_prompt, strategy (and its\n"
+    "options: num_beams, ...), speculate,\n"
     "prediction, draft_max, draft_min, draft_min_p, spec_verify, special,\n"
     "parse_special, echo, logprobs, sampled_logprobs, and for answers of a given\n"
     "form json_schema {..},\n"
@@ -231,7 +232,7 @@ static int run_batch(batch *b, const options *parsed) {
     if (code != EXIT_CODE_OK) return code;
     interrupt_catch();
     b->on.n_streams = b->n_parallel;
-    b->on.n_seqs = generation_is_guided(&b->plan.defaults);
+    b->on.n_seqs = generation_is_guided(&b->plan.defaults) + strategy_form_n_seqs(&b->plan.defaults.strategy);
     b->on.heads = &b->plan.defaults.heads;
     if ((code = chat_options_open(&b->plan.chat)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_model(&b->on)) != EXIT_CODE_OK) return code;
@@ -271,6 +272,7 @@ int cmd_batch(int n_args, char **args) {
         {"Batch", batch_rows, sizeof batch_rows / sizeof *batch_rows, &b},
         {"Conversations", chat_template_rows, 2, &b.plan.chat},
         GENERATION_SAMPLING_GROUP(&rows, &b.plan.defaults),
+        GENERATION_STRATEGY_GROUP(&rows, &b.plan.defaults),
         GENERATION_STOP_GROUP(&b.plan.defaults),
         MACHINE_DRAFT_GROUP(&b.on),
         GENERATION_DRAFT_GROUP(&b.plan.defaults),

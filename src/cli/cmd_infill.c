@@ -84,7 +84,7 @@ static int show_prompt(infill_run *r) {
 
 static int generate(infill_run *r) {
     rn_request req;
-    rn_sampling sampling;
+    generation_parts parts;
     rn_part part;
     rn_error err = {0};
     rn_stream *stream = NULL;
@@ -93,7 +93,7 @@ static int generate(infill_run *r) {
     int code = make_prompt(r, info.n_ctx);
     if (code != EXIT_CODE_OK) return code;
     rn_request_init(&req);
-    if (!generation_apply(&r->g, &req, &sampling, &err)) return machine_failed(&err);
+    if (!generation_apply(&r->g, &req, &parts, &err)) return machine_failed(&err);
     generation_prompt_ids(&req, &part, r->prompt.ids, r->prompt.n_ids);
     req.grammar = r->grammar;
     run_print_begin(&r->print, &req, false, false);

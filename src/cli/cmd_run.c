@@ -59,13 +59,13 @@ static bool check_together(run *r, const options *parsed) {
 
 static int generate(run *r) {
     rn_request req;
-    rn_sampling sampling;
+    generation_parts parts;
     rn_chat chat;
     rn_part part;
     rn_error err = {0};
     rn_stream *stream = NULL;
     rn_request_init(&req);
-    if (!generation_apply(&r->g, &req, &sampling, &err)) return machine_failed(&err);
+    if (!generation_apply(&r->g, &req, &parts, &err)) return machine_failed(&err);
     req.grammar = r->grammar;
     if (r->chat.is_chat) {
         chat_add_messages(&r->chat, &r->messages, r->prompt.text.data, r->prompt.text.n);
@@ -102,7 +102,7 @@ static int run_prompt(run *r, const options *parsed) {
     if (r->prediction_file && !file_read(r->prediction_file, TEXT_LIMIT, &r->prediction)) return EXIT_CODE_FAILED;
     r->g.prediction[0] = (rn_part){.kind = RN_PART_TEXT, .text = r->prediction.data, .n_text = r->prediction.n};
     if ((code = chat_options_open(&r->chat)) != EXIT_CODE_OK) return code;
-    r->on.n_seqs = generation_is_guided(&r->g);
+    r->on.n_seqs = generation_is_guided(&r->g) + strategy_form_n_seqs(&r->g.strategy);
     r->on.heads = &r->g.heads;
     interrupt_catch();
     if ((code = machine_open_model(&r->on)) != EXIT_CODE_OK) return code;
@@ -129,6 +129,7 @@ int cmd_run(int n_args, char **args) {
         MACHINE_SIZE_GROUP(&r.on),
         MACHINE_ENGINE_GROUP(&r.on),
         GENERATION_SAMPLING_GROUP(&rows, &r.g),
+        GENERATION_STRATEGY_GROUP(&rows, &r.g),
         GENERATION_STOP_GROUP(&r.g),
         MACHINE_DRAFT_GROUP(&r.on),
         GENERATION_DRAFT_GROUP(&r.g),

@@ -4,7 +4,9 @@
 #include <string.h>
 
 const struct strategy_kind strategy_kinds[] = {
-    {"sample", sample_strategy_create, .is_for_requests = true},
+    {"sample", sample_strategy_create, .is_for_requests = true, .help = "token by token, by the sampling options"},
+    {"beam", beam_strategy_create, .is_for_requests = true, .set_sampling = beam_set_sampling,
+     .help = "the most probable whole text of several that are followed at once"},
     {"score", score_strategy_create},
     {"embed", embed_strategy_create},
     {"prompt_scores", prompt_scores_strategy_create},

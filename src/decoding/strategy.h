@@ -16,6 +16,7 @@
 #include "decoding/draft/verify.h"
 #include "decoding/step_time.h"
 #include "decoding/strategy_needs.h"
+#include "decoding/strategy_options.h"
 #include "lm/lm.h"
 #include "sampling/sampler.h"
 
@@ -26,12 +27,20 @@ struct drawn_from {
     size_t n;
 };
 
+// What is told of a token in the model's own distribution (rn_token), kept by a strategy whose rows are gone when it emits.
+struct token_told {
+    float logprob;
+    int32_t rank, n_top;
+    struct token_logprob top[LOGPROBS_MAX_TOP];
+};
+
 // A token that leaves the strategy.
 struct emission {
     int32_t token;
-    // The row that it was drawn from, [n_vocab], valid during the call; NULL: none, and then it
-    // has no log-probability.
+    // The row that it was drawn from, [n_vocab], valid during the call; NULL: none, and then its
+    // log-probability is the one of `told`.
     const float *logits;
+    const struct token_told *told; // NULL: it has none; valid during the call
     const struct drawn_from *from; // where spec->tells_drawn_from, else NULL; valid during the call
     int32_t drafted;               // it was a guess, behind so many - 1 others of the draft; 0: it was none
     int32_t choice;                // which of the answers it belongs to, 0..n_choices-1
@@ -55,6 +64,15 @@ struct rewound {
     int32_t last;   // the one before them, which may be the prompt's last
 };
 
+// A whole answer that a search found.
+struct sequence_found {
+    const int32_t *tokens; // [n] generated, what ended it included
+    int32_t n;
+    double score;   // by which it was chosen
+    double logprob; // sum over its tokens, in the model's own distribution
+    bool is_whole;  // it ended by itself, not at the limit
+};
+
 // The engine's side of a stream, for the length of a call of absorb.
 struct emitter_ops {
     // May a token be emitted? false: the limit is reached already (max_tokens 0), and the stream
@@ -69,6 +87,9 @@ struct emitter_ops {
     void (*score_prompt)(void *user, int32_t at, const float *logits);
     // The strategy has nothing more to do: the stream ends.
     void (*end)(void *user, enum strategy_end why);
+    // One of the sequences that the reader gets with the last chunk, best first; at most strategy.n_sequences, before the token
+    // that ends the stream. Copied.
+    void (*add_sequence)(void *user, const struct sequence_found *q);
 };
 struct emitter {
     const struct emitter_ops *ops;
@@ -95,6 +116,23 @@ struct token_gate {
     // after each token that was drawn. Errors as above. NULL: every token is drawn.
     rn_status (*forced)(void *user, int32_t *tokens, size_t max, size_t *n, rn_error *err);
     void *user;
+};
+
+// Tokens that may become the answer: what may follow them, and where they end it. For strategies that follow several at once and
+// emit when one is chosen. The stream's sampler goes with it: it has seen the same tokens. Asked from absorb.
+struct token_walk {
+    // Goes behind tokens [n] of an answer. What they have in common with the last ones costs a comparison.
+    rn_status (*seek)(void *user, const int32_t *tokens, int32_t n, rn_error *err);
+    // Tokens that may follow, valid until the next call; *mask NULL: all. Errors: RN_E_LIMIT, RN_E_NOMEM.
+    rn_status (*mask)(void *user, const uint64_t **mask, rn_error *err);
+    // Does a token that may follow end the answer: an end or stop token, a stop string, the grammar? Limits are the strategy's.
+    rn_status (*ends)(void *user, int32_t token, bool *ends, rn_error *err);
+    void (*tell)(void *user, const float *logits, int32_t token, struct token_told *out);
+    void *user;
+    int32_t n_end_tokens;  // that may end an answer
+    int32_t padding_token; // -1: none
+    bool
+        is_idle; // tokens before do not matter: all may follow, no stop string, and nothing in the sampler looks at them
 };
 
 // ---- sequences ------------------------------------------------------------------------------------------------------
@@ -244,10 +282,12 @@ struct strategy {
     // Set by create. The only statement of what a stream of it takes: the engine makes so many
     // places for sequences, at most STRATEGY_MAX_SEQS, and refuses what it has not planned.
     struct strategy_needs needs;
-    int32_t n_choices; // answers that it emits, at most STRATEGY_MAX_CHOICES; 0 counts as 1
-    bool can_rewind;   // it follows the spec's gate, and EMIT_REWIND
-    bool can_guide;    // it follows the spec's guidance
-    bool has_scratch;  // it asks for scratch rows of the main sequence
+    int32_t n_choices;   // answers that it emits, at most STRATEGY_MAX_CHOICES; 0 counts as 1
+    bool can_rewind;     // it follows the spec's gate, and EMIT_REWIND
+    bool can_guide;      // it follows the spec's guidance
+    bool can_walk;       // it asks the spec's walk what may follow
+    int32_t n_sequences; // that it reports when it ends, at most
+    bool has_scratch;    // it asks for scratch rows of the main sequence
     // The drafter whose guesses the scratch rows of the main sequence are, by its number in drafter_kinds; NULL: there are none.
     const int32_t *drafter;
     // Of the prompt's last rows so many are of use to it before prompt_from, too: they may come from
@@ -290,12 +330,14 @@ struct strategy_spec {
     float draft_min_p;        // a drafter's model ends its guesses where its best one is less probable
     // NULL: all tokens may be drawn. Else the sampler takes masks.
     const struct token_gate *gate;
+    const struct token_walk *walk; // NULL: of streams that only evaluate a prompt
     // Each emission has its row of logits, that of a forced token, too: these are then evaluated one by one.
     bool tells_each_row;
     // Of strategies that only add something to another one (prompt_scores): that other one. Theirs
     // from a successful create on.
     strategy *inner;
-    const void *params; // what the kind documents; NULL for most
+    const struct strategy_options *options; // of the request, checked; NULL: none are given
+    const void *params;                     // what the kind documents; NULL for most
 };
 
 // A kind of strategy: a row of the table.
@@ -304,8 +346,11 @@ struct strategy_kind {
     rn_status (*create)(const struct strategy_spec *spec, strategy **out, rn_error *err);
     // A request may name it (rn_request.strategy): it generates, and needs no params.
     bool is_for_requests;
+    const char *help; // what it does, of those that requests may name
+    // Changes the sampling parameters of a request to what it does with them; NULL: nothing. RN_E_ARG, RN_E_UNSUPPORTED.
+    rn_status (*set_sampling)(const struct strategy_options *o, struct sampling_params *p, rn_error *err);
 };
-// "sample": greedy decoding and sampling, one row in, one token out. "score": params is a struct
+// "sample": greedy decoding and sampling, one row in, one token out. "beam": beam search. "score": params is a struct
 // score_params. "embed": params is a struct embed_params. "prompt_scores": adds to its inner
 // strategy.
 extern const struct strategy_kind strategy_kinds[];

@@ -247,7 +247,9 @@ struct stream_play {
     bool seqs_changed;
     int32_t n_helper_rounds; // since its last step of the main model
     struct token_gate gate;  // given to the strategy where it rules tokens out
-    uint64_t *gate_mask;     // [2][n_gate_words] NULL: the stream has no gate
+    struct walk_state *walk; // of a strategy that asks one; NULL: it does not
+    struct token_walk walk_ops;
+    uint64_t *gate_mask; // [2][n_gate_words] NULL: the stream has no gate
     size_t n_gate_words;
     // Of the draw that was begun.
     bool gate_is_made;      // gate_mask is its mask
@@ -346,7 +348,8 @@ struct rn_stream {
     bool grammar_is_moot;     // it is about calls, which the answer's format does not have
     struct stream_scores scores;
     struct stream_ending end;
-    struct { // as of the end of its last step, for other threads
+    struct sequence_list *sequences; // that a search found; NULL: its strategy reports none
+    struct {                         // as of the end of its last step, for other threads
         int32_t n_evaluated, n_generated, n_pages;
     } shown;
     rn_progress_fn progress;
@@ -545,6 +548,19 @@ rn_status stream_gate_create(rn_stream *s, const rn_request *r, rn_error *err);
 // Has the grammar make and remember the mask of the next draw (masks_ahead.h).
 void stream_gate_look_ahead(rn_stream *s);
 
+// token_walk.c: s->play.walk_ops, and the walk itself if the strategy asks it; destroy: NULL is fine.
+void stream_walk_describe(rn_stream *s);
+rn_status stream_walk_create(rn_stream *s, rn_error *err);
+void stream_walk_destroy(rn_stream *s);
+// Where the stream's grammar is moved by a walk: behind tokens [n] of its answer.
+rn_status stream_walk_go(rn_stream *s, const int32_t *tokens, int32_t n, rn_error *err);
+
+// stream_sequences.c: what a search found, for the last chunk. RN_E_NOMEM.
+rn_status stream_sequences_create(rn_stream *s, rn_error *err);
+void stream_sequences_destroy(rn_stream *s);
+void stream_sequences_add(rn_stream *s, const struct sequence_found *q);
+rn_status stream_sequences_show(rn_stream *s, rn_chunk *last, rn_error *err);
+
 // forced_tokens.c: tokens that the grammar leaves no choice about (token_gate.forced; user: the stream). Any thread of the pool.
 // RN_E_LIMIT, RN_E_NOMEM.
 rn_status stream_forced_tokens(void *user, int32_t *tokens, size_t max, size_t *n, rn_error *err);
@@ -582,8 +598,10 @@ rn_status stream_grammar_allows(rn_stream *s, int32_t token, bool *is_allowed, r
 bool stream_grammar_knows(const rn_stream *s, int32_t token);
 // *is_over: the text is whole and nothing can follow.
 rn_status stream_grammar_take(rn_stream *s, int32_t token, bool *is_over, rn_error *err);
-bool stream_grammar_goes_on(rn_stream *s, int32_t end_token); // it is a tag within the answer's frame
-void stream_grammar_keep(rn_stream *s, int32_t n);            // the answer's first n tokens
+rn_status stream_grammar_is_over(rn_stream *s, bool *is_over, rn_error *err); // after what was taken
+bool stream_grammar_goes_on(rn_stream *s, int32_t end_token);                 // it is a tag within the answer's frame
+// The first n tokens of an answer, which are these.
+void stream_grammar_keep(rn_stream *s, const int32_t *answer, int32_t n);
 
 // stream_choices.c: a stream's answers
 rn_status stream_choices_create(rn_stream *s, bool raw_bytes, bool accepts_revisions, rn_error *err);
@@ -591,8 +609,9 @@ void stream_choices_destroy(rn_stream *s);
 struct emitter stream_emitter(rn_stream *s); // receives its strategy's emissions; step thread
 // Passes a token's text through the choice's assembler and stop strings, into s->text.a and b.
 struct passed_text stream_pass_token(rn_stream *s, struct choice *c, int32_t token);
-int64_t stream_emitted(const rn_stream *s);     // tokens of all choices
-int32_t stream_tokens_left(const rn_stream *s); // that unfinished choices may still emit
+bool stream_ends_at(rn_stream *s, int32_t token); // it is an end or stop token, where the grammar stands
+int64_t stream_emitted(const rn_stream *s);       // tokens of all choices
+int32_t stream_tokens_left(const rn_stream *s);   // that unfinished choices may still emit
 // Ends all choices and delivers the text that they held back. RN_E_INTERNAL: it does not fit.
 rn_status stream_choices_end(rn_stream *s, rn_finish why, const char *detail, rn_error *err);
 

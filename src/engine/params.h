@@ -2,6 +2,7 @@
 #ifndef RN_ENGINE_PARAMS_H
 #define RN_ENGINE_PARAMS_H
 
+#include "decoding/strategy_options.h"
 #include "sampling/sampler.h"
 #include <runnel/runnel.h>
 
@@ -12,5 +13,7 @@ rn_status watermark_from_public(const rn_watermark *theirs, rn_watermark *own, s
 
 // Everything but the lists (engine/sampler_lists.h) and the sequence of samplers.
 void sampling_from_public(const rn_sampling *s, struct sampling_params *p);
+// Texts stay the caller's. from: NULL: the defaults.
+void strategy_options_from_public(const rn_strategy_options *from, struct strategy_options *to);
 
 #endif

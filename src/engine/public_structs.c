@@ -49,6 +49,10 @@ FILLED_BY_CALLER(sampling, stage_user,
                                       .adaptive_decay = 0.9F,
                                       .encoder_repetition_penalty = 1.0F,
                                       .exponential_decay_factor = 1.0F})
+// The same as in strategy_options_table; a test compares them.
+FILLED_BY_CALLER(strategy_options, num_return_sequences,
+                 &(const rn_strategy_options){
+                     .num_beams = 4, .num_beam_groups = 1, .length_penalty = 1.0F, .num_return_sequences = 1})
 FILLED_BY_CALLER(chat, truncate, &(const rn_chat){.add_generation_prompt = true})
 FILLED_BY_CALLER(embed_options, cache_salt, NULL)
 FILLED_BY_CALLER(save_options, with_kv, NULL)
@@ -90,9 +94,11 @@ rn_status own_request_read(const rn_request *theirs, struct own_request *own, rn
     if (st == RN_OK && (own->r.n_parts || own->r.n_negative_prompt || own->r.n_prediction))
         st = sized_check_stride(&public_parts, own->r.part_stride, err);
     if (st == RN_OK) st = sized_read(&public_sampling, own->r.sampling, &own->sampling, err);
+    if (st == RN_OK) st = sized_read(&public_strategy_options, own->r.strategy_options, &own->options, err);
     if (st == RN_OK && own->r.chat) st = sized_read(&public_chat, own->r.chat, &own->chat, err);
     if (st != RN_OK) return st;
     own->r.sampling = &own->sampling;
+    own->r.strategy_options = &own->options;
     if (own->r.chat) own->r.chat = &own->chat;
     return RN_OK;
 }

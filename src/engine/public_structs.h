@@ -7,7 +7,8 @@
 
 // Filled by callers.
 extern const struct sized_struct public_model_options, public_engine_options, public_request, public_sampling,
-    public_chat, public_embed_options, public_save_options, public_grammar_source, public_infill, public_watermark;
+    public_chat, public_embed_options, public_save_options, public_grammar_source, public_infill, public_watermark,
+    public_strategy_options;
 // Filled by the library.
 extern const struct sized_struct public_chunk, public_model_info, public_engine_info, public_adapter_info,
     public_memory, public_engine_stats, public_stream_state, public_step_time, public_embed_shape, public_limits,
@@ -17,8 +18,10 @@ extern const struct sized_array public_parts, public_tokens, public_deltas;
 
 // A request in the current layout, with the structs that it points to.
 struct own_request {
-    rn_request r; // r.sampling is never NULL; r.parts stays the caller's array, with r.part_stride
+    rn_request
+        r; // r.sampling and r.strategy_options are never NULL; r.parts stays the caller's array, with r.part_stride
     rn_sampling sampling;
+    rn_strategy_options options;
     rn_chat chat;
 };
 // RN_E_ARG: a struct_size is wrong. *own must not be moved, as it points into itself.

@@ -185,7 +185,8 @@ static rn_status copy_stops(rn_stream *s, const rn_request *r, rn_error *err) {
     return stop_set_create(r->stop, n_bytes, r->n_stop, &s->text.stops, err);
 }
 
-static rn_status make_sampler(rn_stream *s, const rn_request *r, rn_error *err) {
+static rn_status make_sampler(rn_stream *s, const rn_request *r, const struct strategy_kind *kind,
+                              const struct strategy_options *options, rn_error *err) {
     struct sampling_params *const p = &s->play.sampling;
     const int32_t n_vocab = s->model_slot->lm->n_vocab;
     rn_status st = RN_OK;
@@ -197,7 +198,9 @@ static rn_status make_sampler(rn_stream *s, const rn_request *r, rn_error *err) 
     if (st != RN_OK) return st;
     struct sampler_lists lists;
     p->masked = s->play.gate_mask != NULL;
-    if ((st = sampler_lists_make(&lists, s->model_slot->m, r, n_vocab, p, err)) == RN_OK)
+    if ((st = sampler_lists_make(&lists, s->model_slot->m, r, n_vocab, p, err)) == RN_OK && kind->set_sampling)
+        st = kind->set_sampling(options, p, err);
+    if (st == RN_OK)
         st = sampler_create(p, &s->engine->kernels->row, n_vocab, s->model_slot->n_ctx, &s->play.sampler, err);
     sampler_lists_free(&lists, p); // the sampler has its own copies
     if (st == RN_OK && r->n_reply && sampler_has_feedback(s->play.sampler))
@@ -219,9 +222,12 @@ static struct strategy_spec strategy_spec(const rn_stream *s, const void *params
 }
 
 static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct strategy_kind *kind,
-                               const void *params, rn_error *err) {
+                               const struct strategy_options *options, const void *params, rn_error *err) {
     struct strategy_spec spec = strategy_spec(s, params);
     struct drafter_choice drafters[ENGINE_MAX_DRAFTERS];
+    spec.options = options;
+    stream_walk_describe(s);
+    spec.walk = &s->play.walk_ops;
     spec.n_given = (int32_t)r->n_reply;
     spec.guidance = s->play.negative ? &s->play.guidance : NULL;
     spec.tells_drawn_from = r->sampled_logprobs >= 0;
@@ -251,12 +257,17 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
     spec.outputs = s->play.keeps_output ? &s->play.outputs : NULL;
     spec.ngrams = s->model_slot->m->ngrams;
     if (st == RN_OK) st = kind->create(&spec, &s->play.strategy, err);
-    if (st == RN_OK && spec.gate && !s->play.strategy->can_rewind)
+    if (st == RN_OK && s->play.strategy->can_walk) st = stream_walk_create(s, err);
+    if (st == RN_OK && r->accept_revisions && s->grammar.g && !s->play.walk)
+        st = fail(err, RN_E_ARG, "accept_revisions: excludes a grammar");
+    if (st == RN_OK && spec.gate && !s->play.strategy->can_rewind && (!s->play.walk || r->n_banned_strings))
         st = fail(err, RN_E_UNSUPPORTED, "%s: the strategy \"%s\" cannot rule tokens out",
-                  r->grammar            ? "grammar"
-                  : r->n_banned_strings ? "banned_strings"
-                                        : "token_healing",
+                  r->n_banned_strings ? "banned_strings"
+                  : r->grammar        ? "grammar"
+                                      : "token_healing",
                   kind->name);
+    if (st == RN_OK && r->speculate && spec.n_drafters > 0 && s->play.walk)
+        st = fail(err, RN_E_UNSUPPORTED, "speculate: the strategy \"%s\" makes no guesses", kind->name);
     if (st == RN_OK && spec.guidance && !s->play.strategy->can_guide)
         st = fail(err, RN_E_UNSUPPORTED, "guidance_scale: the strategy \"%s\" has no negative prompt", kind->name);
     if (st != RN_OK || !s->scores.prompt) return st;
@@ -475,12 +486,16 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     if (st == RN_OK) st = copy_stops(s, r, err);
     if (st == RN_OK) st = stream_grammar_create(s, r, err);
     if (st == RN_OK) st = stream_gate_create(s, r, err);
-    if (st == RN_OK) st = make_sampler(s, r, err);
+    struct strategy_options options;
+    strategy_options_from_public(r->strategy_options, &options);
+    if (st == RN_OK) st = strategy_options_check(&options, kind->name, err);
+    if (st == RN_OK) st = make_sampler(s, r, kind, &options, err);
     if (st == RN_OK && r->prompt_logprobs >= 0) st = prompt_scores_create(s, r->prompt_logprobs, err);
-    if (st == RN_OK) st = make_strategy(s, r, kind, params, err);
+    if (st == RN_OK) st = make_strategy(s, r, kind, &options, params, err);
     if (st == RN_OK) st = model_slot_check_needs(e, s->model_slot, kind->name, &s->play.strategy->needs, err);
     if (st == RN_OK) st = stream_seqs_create(s, err);
     if (st == RN_OK) st = stream_choices_create(s, r->raw_bytes, r->accept_revisions, err);
+    if (st == RN_OK) st = stream_sequences_create(s, err);
     if (st == RN_OK) st = banned_create(s, r, err);
     if (st == RN_OK) st = make_outbox(s, r, err);
     if (st == RN_OK && r->token_times &&
@@ -539,6 +554,8 @@ void stream_destroy(rn_stream *s) {
     stop_set_destroy(s->text.stops);
     banned_destroy(s->text.banned);
     stream_grammar_destroy(s);
+    stream_walk_destroy(s);
+    stream_sequences_destroy(s);
     mem_free(s->play.gate_mask);
     mem_free(s->play.negative);
     outbox_free(&s->out);

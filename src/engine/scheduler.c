@@ -217,7 +217,7 @@ static void run_step(rn_engine *e, struct model_slot *l, int64_t now) {
     if (st != RN_OK)
         failed_row = LM_ALL_ROWS;
     else
-        st = evaluate(e, l, &failed_row, &err);
+        st = l->n_rows > 0 ? evaluate(e, l, &failed_row, &err) : RN_OK;
     if (st == RN_OK) read_results(e, l);
     if (st == RN_OK)
         for (size_t i = 0; i < l->n_parts; i++) {
@@ -234,8 +234,8 @@ static void run_step(rn_engine *e, struct model_slot *l, int64_t now) {
     mutex_lock(&e->lock);
     if (st == RN_OK) {
         for (size_t i = 0; i < l->n_parts; i++) draft_counts_count_step(l, &l->parts[i], took);
-        step_time_learn(&l->step_time, l->n_decode_rows, l->n_rows - l->n_decode_rows, took);
-        l->stats.n_steps++;
+        if (l->n_rows > 0) step_time_learn(&l->step_time, l->n_decode_rows, l->n_rows - l->n_decode_rows, took);
+        l->stats.n_steps += l->n_rows > 0;
         l->stats.n_rows += l->n_rows;
         l->stats.n_prompt_rows += l->n_rows - l->n_decode_rows;
     }
@@ -276,7 +276,7 @@ static bool step_each(rn_engine *e, struct round *r, build_fn build) {
         if (build(e, l, r, &culprit, &err) != RN_OK) {
             end_failed(culprit, &err);
             ran = true;
-        } else if (l->n_rows) {
+        } else if (l->n_parts > 0) { // also where strategies only have something left to emit
             run_step(e, l, r->now);
             ran = true;
         }

@@ -49,6 +49,11 @@ static bool is_stop_id(rn_stream *s, int32_t id, const char **what) {
     return !s->text.ignore_eos && model_is_end_token(s->model_slot->m, id) && !stream_grammar_goes_on(s, id);
 }
 
+bool stream_ends_at(rn_stream *s, int32_t token) {
+    const char *what;
+    return is_stop_id(s, token, &what);
+}
+
 struct passed_text stream_pass_token(rn_stream *s, struct choice *c, int32_t token) {
     const size_t n_before = c->matcher.n_held;
     struct passed_text p = {.stop_end = SIZE_MAX};
@@ -134,7 +139,11 @@ static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
         const char *stop = stop_set_string(s->text.stops, c->matcher.matched, &n);
         finish(s, c, RN_FINISH_STOP, "stop string \"%.*s\"", (int)n, stop);
     } else if (s->grammar.g) {
-        const rn_status st = stream_grammar_take(s, token, &is_over, &err);
+        rn_status st;
+        if (!s->play.walk)
+            st = stream_grammar_take(s, token, &is_over, &err);
+        else if ((st = stream_walk_go(s, c->tokens, c->n, &err)) == RN_OK)
+            st = stream_grammar_is_over(s, &is_over, &err);
         if (st != RN_OK) end_failed(s, st, &err);
         if (is_over) finish(s, c, RN_FINISH_STOP, "grammar");
     }
@@ -177,6 +186,9 @@ static void push_token(rn_stream *s, const struct choice *c, const struct emissi
                                    s->scores.scratch);
         for (int32_t i = 0; i < t.n_top; i++) top[i] = (rn_top){s->scores.top[i].id, s->scores.top[i].logprob};
         t.rank = token_rank(e->logits, n_vocab, e->token);
+    } else if (s->scores.n_logprobs >= 0 && e->told) {
+        t.logprob = e->told->logprob, t.rank = e->told->rank, t.n_top = e->told->n_top;
+        for (int32_t i = 0; i < t.n_top; i++) top[i] = (rn_top){e->told->top[i].id, e->told->top[i].logprob};
     }
     if (s->scores.n_sampled >= 0 && e->logits)
         x.entropy = (float)token_entropy(&s->engine->kernels->row, e->logits, s->model_slot->lm->n_vocab,
@@ -194,7 +206,7 @@ static void set_length(rn_stream *s, struct choice *c, int32_t n) {
     c->n = n;
     if (c != s->text.choices) return;
     s->n_tokens = s->n_prompt + n;
-    stream_grammar_keep(s, n);
+    if (!s->play.walk) stream_grammar_keep(s, c->tokens, n);
 }
 
 // Truncates the choice to its first n tokens and recomputes the state of its text.
@@ -287,6 +299,8 @@ static bool may_emit(void *user) {
 
 static void score_prompt(void *user, int32_t at, const float *logits) { prompt_scores_take(user, at, logits); }
 
+static void add_sequence(void *user, const struct sequence_found *q) { stream_sequences_add(user, q); }
+
 static void end(void *user, enum strategy_end why) {
     static const rn_finish reasons[] = {
         [STRATEGY_END_STOP] = RN_FINISH_STOP, [STRATEGY_END_LENGTH] = RN_FINISH_LENGTH};
@@ -294,7 +308,7 @@ static void end(void *user, enum strategy_end why) {
 }
 
 struct emitter stream_emitter(rn_stream *s) {
-    static const struct emitter_ops ops = {may_emit, emit, rewound, score_prompt, end};
+    static const struct emitter_ops ops = {may_emit, emit, rewound, score_prompt, end, add_sequence};
     return (struct emitter){&ops, s};
 }
 

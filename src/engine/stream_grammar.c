@@ -89,7 +89,6 @@ rn_status stream_grammar_create(rn_stream *s, const rn_request *r, rn_error *err
     bool is_whole;
     if (!r->grammar || s->grammar_is_moot) return RN_OK;
     if (r->grammar->model != s->model_slot->m) return fail(err, RN_E_ARG, "grammar: belongs to another model");
-    if (r->accept_revisions) return fail(err, RN_E_ARG, "accept_revisions: excludes a grammar");
     rn_status st = s->grammar.g ? RN_OK : begin_grammar(s, r->grammar->g, err);
     if (st != RN_OK) return st;
     find_given(s, r);
@@ -140,17 +139,22 @@ bool stream_grammar_goes_on(rn_stream *s, int32_t end_token) {
     return s->grammar_frames && grammar_allows(&s->grammar, end_token, &is_tag, NULL) == RN_OK && is_tag;
 }
 
-rn_status stream_grammar_take(rn_stream *s, int32_t token, bool *is_over, rn_error *err) {
-    bool is_allowed, is_whole;
-    rn_status st = take(s, token, &is_allowed, err);
-    if (st == RN_OK && !is_allowed) st = fail(err, RN_E_INTERNAL, "token %d does not follow", token);
-    if (st == RN_OK) st = grammar_state(&s->grammar, &is_whole, is_over, err);
+rn_status stream_grammar_is_over(rn_stream *s, bool *is_over, rn_error *err) {
+    bool is_whole;
+    const rn_status st = grammar_state(&s->grammar, &is_whole, is_over, err);
     *is_over &= s->thinking.phase == THINKING_PAST;
     return st == RN_OK ? RN_OK : fail_in(err, st, "grammar");
 }
 
+rn_status stream_grammar_take(rn_stream *s, int32_t token, bool *is_over, rn_error *err) {
+    bool is_allowed;
+    rn_status st = take(s, token, &is_allowed, err);
+    if (st == RN_OK && !is_allowed) st = fail(err, RN_E_INTERNAL, "token %d does not follow", token);
+    return st == RN_OK ? stream_grammar_is_over(s, is_over, err) : fail_in(err, st, "grammar");
+}
+
 // What was taken once is taken again without an error.
-void stream_grammar_keep(rn_stream *s, int32_t n) {
+void stream_grammar_keep(rn_stream *s, const int32_t *answer, int32_t n) {
     const int32_t n_taken = (int32_t)s->grammar.n + s->n_thought, n_all = s->n_grammar_given + n;
     if (!s->grammar.g || n_taken <= n_all) return;
     if (n_all >= s->n_thought) {
@@ -158,13 +162,13 @@ void stream_grammar_keep(rn_stream *s, int32_t n) {
         if (s->n_thought == 0 || n_all > s->n_thought) return;
     }
     // Into the reasoning, or to its end: read again from the answer's beginning.
-    const int32_t *const tokens = s->tokens + s->n_prompt - s->n_grammar_given;
+    const int32_t *const given = s->tokens + s->n_prompt - s->n_grammar_given;
     grammar_rewind(&s->grammar, s->grammar.n);
     s->grammar.skip = s->n_grammar_skip;
     s->n_thought = 0;
     thinking_restart(&s->thinking);
     for (int32_t i = 0; i < n_all; i++) {
         bool is_allowed;
-        (void)take(s, tokens[i], &is_allowed, NULL);
+        (void)take(s, i < s->n_grammar_given ? given[i] : answer[i - s->n_grammar_given], &is_allowed, NULL);
     }
 }

@@ -68,5 +68,9 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
         .timing = &s->end.timing,
     };
     if (s->embed && why == RN_FINISH_STOP) embedding_show(s->embed, &last);
+    if (stream_sequences_show(s, &last, &err) != RN_OK) {
+        last.finish_reason = RN_FINISH_ERROR, last.error = err.code;
+        snprintf(s->end.detail, sizeof s->end.detail, "%s", err.text);
+    }
     outbox_end(&s->out, &last);
 }

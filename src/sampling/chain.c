@@ -292,7 +292,7 @@ void sampler_build_chain(sampler *s) {
     while (s->first_cut < s->n_chain && sampling_stages[s->chain[s->first_cut]].edit_row) s->first_cut++;
     s->temp_is_last_edit = s->first_cut > 0 && s->chain[s->first_cut - 1] == STAGE_TEMP;
     s->temp_is_last_stage = s->first_cut < s->n_chain && s->chain[s->n_chain - 1] == STAGE_TEMP;
-    s->restores_level = has_penalties_behind_temp(s);
+    s->restores_level = s->p.keeps_level || has_penalties_behind_temp(s);
     s->is_headed = may_be_headed(s);
     s->mask_may_wait = may_mask_wait(s);
     s->reads_masked = s->p.masked && s->first_cut == 1 &&

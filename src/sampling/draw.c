@@ -3,6 +3,7 @@
 #include "sampling/chain.h"
 #include "sampling/masked_row.h"
 #include "sampling/token_mask.h"
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -255,6 +256,17 @@ rn_status sampler_draw(sampler *s, const float *logits, uint32_t position, int32
     return sampler_draw_masked(s, logits, position, NULL, token, err);
 }
 
+// All that the stages leave, in order.
+static rn_status fill_list(sampler *s, const struct edited *e, rn_error *err) {
+    if (s->first_cut < s->n_chain) {
+        take_list(s, e);
+        return finish_list(s, err);
+    }
+    s->list.mask = e->mask;
+    candidates_take_from(&s->list, e->row, -INFINITY);
+    return RN_OK;
+}
+
 static rn_status distribution(sampler *s, const float *logits, const uint64_t *mask, int32_t *ids, float *probs,
                               size_t max_n, size_t *n, rn_error *err) {
     struct edited e;
@@ -271,13 +283,7 @@ static rn_status distribution(sampler *s, const float *logits, const uint64_t *m
         return RN_OK;
     }
     struct candidates *list = &s->list;
-    if (s->first_cut < s->n_chain) {
-        take_list(s, &e);
-        if ((st = finish_list(s, err)) != RN_OK) return st;
-    } else {
-        list->mask = e.mask;
-        candidates_take_from(list, e.row, -INFINITY);
-    }
+    if ((st = fill_list(s, &e, err)) != RN_OK) return st;
     const double total = (double)candidates_weigh(list);
     *n = list->n < max_n ? list->n : max_n;
     for (size_t i = 0; i < *n; i++) {
@@ -296,4 +302,31 @@ rn_status sampler_distribution_masked(sampler *s, const float *logits, const uin
 rn_status sampler_distribution(sampler *s, const float *logits, int32_t *ids, float *probs, size_t max_n, size_t *n,
                                rn_error *err) {
     return sampler_distribution_masked(s, logits, NULL, ids, probs, max_n, n, err);
+}
+
+// ---- for searches ----
+
+bool sampler_edits_rows(const sampler *s) { return s->first_cut > (s->p.masked ? 1U : 0U); }
+
+rn_status sampler_edit_row(sampler *s, const float *row, const float **out, rn_error *err) {
+    struct edited e;
+    assert(s->p.temp == 0);
+    s->position = (uint32_t)s->n_accepted;
+    const rn_status st = edit_row(s, row, NULL, s->first_cut, false, &e, err);
+    if (st) return fail_in(err, st, "position %u", s->position);
+    *out = e.row;
+    return RN_OK;
+}
+
+rn_status sampler_candidates(sampler *s, const float *row, const uint64_t *mask, const int32_t **ids,
+                             const float **logits, size_t *n, rn_error *err) {
+    struct edited e;
+    assert(s->p.temp > 0);
+    rn_status st = check_mask(s, mask, err);
+    s->position = (uint32_t)s->n_accepted;
+    if (st == RN_OK) st = edit_row(s, row, mask, s->first_cut, false, &e, err);
+    if (st == RN_OK) st = fill_list(s, &e, err);
+    if (st) return fail_in(err, st, "position %u", s->position);
+    *ids = s->list.ids, *logits = s->list.logits, *n = s->list.n;
+    return RN_OK;
 }

@@ -130,6 +130,12 @@ void sampler_destroy(sampler *s) {
 
 bool sampler_has_feedback(const sampler *s) { return feedback_is_on(&s->p); }
 
+bool sampler_reads_tokens(const sampler *s) {
+    const struct sampling_params *const p = &s->p;
+    return sampling_has_history(p) || feedback_is_on(p) || p->min_tokens > 0 || p->exponential_decay_factor != 1 ||
+           p->xtc_probability > 0;
+}
+
 void sampler_see_prompt(sampler *s, const int32_t *tokens, size_t n) { token_history_prompt(&s->history, tokens, n); }
 
 void sampler_accept(sampler *s, int32_t token) {

@@ -160,6 +160,8 @@ struct sampling_params {
     logits_stage stage; // NULL: none
     void *stage_user;
     bool masked; // draws may be given a mask: memory for a masked row is allocated
+    // Temperatures divide logits and leave zero where it is, for sums of them (sampler_candidates()).
+    bool keeps_level;
 };
 
 // The table of parameters: names as API, CLI and JSON spell them, ranges and defaults.
@@ -218,6 +220,8 @@ size_t sampler_most_bytes(int32_t n_vocab, int32_t n_ctx);
 void sampler_see_prompt(sampler *s, const int32_t *tokens, size_t n);
 // Does a draw depend on the probabilities of the tokens drawn before it (mirostat, adaptive-p)?
 bool sampler_has_feedback(const sampler *s);
+// Does a draw depend on the tokens before it, or on how many there are?
+bool sampler_reads_tokens(const sampler *s);
 // Adds a generated token.
 void sampler_accept(sampler *s, int32_t token);
 // Removes the last n accepted tokens, such as a rejected draft.
@@ -256,6 +260,18 @@ rn_status sampler_distribution(sampler *s, const float *logits, int32_t *ids, fl
 // The distribution that sampler_draw_masked() draws from. Errors as there.
 rn_status sampler_distribution_masked(sampler *s, const float *logits, const uint64_t *mask, int32_t *ids,
                                       float *probs, size_t max_n, size_t *n, rn_error *err);
+
+// For searches, which choose by sums of what the stages made of log-probabilities. row: [n_vocab] log-probabilities.
+//
+// A sampler with temp 0: *out is the row after all stages, the sampler's or `row` itself, valid until the next call. Without a
+// mask, which the caller puts on it. Errors as for sampler_draw().
+rn_status sampler_edit_row(sampler *s, const float *row, const float **out, rn_error *err);
+// Would it be another row than the one that is given?
+bool sampler_edits_rows(const sampler *s);
+// A sampler with temp > 0: the candidates that all stages leave and their logits, in order, valid until the next call. mask: NULL:
+// all tokens. Errors as for sampler_draw_masked().
+rn_status sampler_candidates(sampler *s, const float *row, const uint64_t *mask, const int32_t **ids,
+                             const float **logits, size_t *n, rn_error *err);
 
 // Log-probabilities of the model's own distribution (before any stage).
 struct token_logprob {

@@ -86,6 +86,10 @@ static const option engine_rows[] = {
          "MiB for what requests of 64 KiB and more take while they are parsed, rendered and tokenized: they wait for each "
          "other, and one that could take more alone is refused with 413 (default 0: a sixteenth of --memory, "
          "32 to 256)"},
+    {0, "beams", "N", OPTION_INT, offsetof(server, n_beams), 1, 32,
+     .help =
+         "beams of a request with the strategy beam, at most; memory for them is reserved at start: a page of 64 tokens "
+         "for each further one of each stream, and with recurrent layers a state (default 1)"},
     {0, "target-itl-ms", "MS", OPTION_INT, offsetof(server, target_itl_ms), 0, 60000,
      .help = "split prefill so that running streams get a token at least this often, or at least "
              "every two decode-only step times (four while more streams wait than run); 0: 256 "
@@ -256,7 +260,7 @@ static int run(server *s) {
 int cmd_serve(int n_args, char **args) {
     server *const s = app_alloc(sizeof *s);
     memset(s, 0, sizeof *s);
-    s->n_streams = 16, s->n_queue = -1, s->queue_wait_s = 120, s->target_itl_ms = 100;
+    s->n_streams = 16, s->n_queue = -1, s->queue_wait_s = 120, s->target_itl_ms = 100, s->n_beams = 1;
     s->n_workers = workers_default();
     s->resume_grace_seconds = 30, s->resume_seconds = 300, s->resume_mib = 64, s->responses_mib = 64;
     http_options *const o = &s->http_options;

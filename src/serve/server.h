@@ -44,6 +44,7 @@ typedef struct server {
     int32_t n_streams, n_queue, memory_mib;
     uint64_t reserved_bytes; // bytes: the program itself, its connections and what it holds for later requests
     int32_t n_queue_tokens, queue_wait_s, target_itl_ms;
+    int32_t n_beams;                                          // of a request, at most
     bool shares_prefixes;                                     // cached ones, among all keys
     bool no_speculate;                                        // unless a request names drafters
     int32_t resume_grace_seconds, resume_seconds, resume_mib; // serve/jobs/stream_store.h

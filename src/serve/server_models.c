@@ -88,6 +88,7 @@ int server_open_engine(server *s) {
     opt.n_streams = s->n_streams;
     opt.n_queue = s->n_queue;
     opt.n_queue_tokens = s->n_queue_tokens;
+    opt.n_seqs = s->n_beams - 1;
     opt.queue_wait_ms = s->queue_wait_s * 1000;
     opt.no_speculate = s->no_speculate;
     opt.target_itl_ms = s->target_itl_ms;

@@ -562,9 +562,9 @@ TEST(a_request_names_a_strategy_that_generates) {
     } rows[] = {
         {NULL, NULL},
         {"sample", NULL},
-        {"beams", "strategy: beams is unknown; known ones are sample"},
-        {"", "strategy:  is unknown; known ones are sample"},
-        {"score", "strategy: score is unknown; known ones are sample"}, // reads a prompt, and needs params
+        {"beams", "strategy: beams is unknown; known ones are sample, beam"},
+        {"", "strategy:  is unknown; known ones are sample, beam"},
+        {"score", "strategy: score is unknown; known ones are sample, beam"}, // reads a prompt, and needs params
     };
     struct fixture f;
     struct outcome want, got;

@@ -49,6 +49,14 @@ static rn_status take_sampling(struct rig *x, void *s, rn_error *err) {
     CHECK_INT(begin(x, &r, err), st);
     return st;
 }
+static rn_status take_strategy_options(struct rig *x, void *s, rn_error *err) {
+    rn_request r = text_request("Once");
+    const rn_status st = rn_strategy_options_set(s, "num_beams", 4, err);
+    CHECK_INT(rn_strategy_options_set_text(s, "early_stopping", "false", NULL), st);
+    r.strategy_options = s;
+    CHECK_INT(begin(x, &r, err), st);
+    return st;
+}
 static rn_status take_chat(struct rig *x, void *s, rn_error *err) {
     static const char messages[] = "[{\"role\": \"user\", \"content\": \"Hi\"}]";
     static const char source[] = "{{ messages[0].content }}";
@@ -168,6 +176,7 @@ static const struct row {
     {&public_engine_options, INIT(engine_options), take_engine_options},
     {&public_request, INIT(request), take_request},
     {&public_sampling, INIT(sampling), take_sampling},
+    {&public_strategy_options, INIT(strategy_options), take_strategy_options},
     {&public_chat, INIT(chat), take_chat},
     {&public_embed_options, INIT(embed_options), take_embed_options},
     {&public_save_options, INIT(save_options), take_save_options},

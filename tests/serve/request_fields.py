@@ -81,6 +81,13 @@ SAMPLING = {
                        {'temp': 1, 'mirostat': 0, 'adaptive_target': -1}),
     'seed': Field((-1, 0, 1, 7.0, 2**53, 2**63 - 1, 2**63, 2**64 - 1, '5'), (-2, 2**64, 10**70, 1.5, 'x', [], {})),
 }
+# Of a strategy's options the defaults alone go with any request; beam_test.py has the others.
+SEARCH = {
+    'strategy': Field(('sample',), ('', 'no-such', 5, [], {}, True)), 'num_beams': Field((4,), (0, 33, 1.5, 'x', [], {}, True)), 'num_beam_groups': Field((1,), (0, 33, 'x', True)),
+    'diversity_penalty': Field((0,), (-0.5, 101, 'x', True)), 'length_penalty': Field((1, 1.0), (-101, 101, 'x', [], {})),
+    'early_stopping': Field((False,), ('', 'always', 5, 'true', [], {})), 'do_sample': Field((False,), ('', 5, 'true', [], {})),
+    'renormalize_logits': Field((False,), (5, 'x')), 'num_return_sequences': Field((1,), (0, 33, 'x', True)),
+}
 LIMITS = {
     'stop': Field(('.', EMOJI, ['a'], ['.', ' the', 'zz'], [f'{i}?' for i in range(16)], 'z' * 256, []),
                   ('', [''], 'z' * 257, ['a'] * 17, 5, {}, [5], True)),
@@ -94,6 +101,7 @@ LIMITS = {
                         (5, [], ['a'], {}, True, {'type': 'content'}, {'type': 'x', 'content': 'a'}, {'type': 'content', 'content': 5},
                          {'type': 'content', 'content': ['a']}, {'type': 'content', 'content': 'a', 'x': 1})),
     'negative_prompt': Field(('', 'a', EMOJI), (5, [], {}, True), {'guidance_scale': 2}),
+    **SEARCH,
     'stop_token_ids': Field(([], [5, 6]), ([-1], 'x')), 'ignore_eos': SWITCH, 'skip_eos': SWITCH, 'special': SWITCH, 'parse_special': SWITCH,
     'max_tokens': whole((0, 1, 2, 8.0, 40, 2**31 - 1, -1), -1, 2**31 - 1), 'n_predict': whole((0, 1, 40, -1), -1, 2**31 - 1),
     'n': whole((1, 2, 8), 1, 128),
@@ -276,7 +284,7 @@ CONTROLS = {'credit': {'tokens': whole((1, 1000, 2**31 - 1), 1, 2**31 - 1)}, 'ra
 # Known and not honoured: 400 `unsupported_parameter`, but for values that ask for nothing.
 GUIDED = {'guided_whitespace_pattern': ' '}
 REFUSED = {
-    COMPLETIONS: {**GUIDED, 'best_of': 2, 'use_beam_search': True, 'length_penalty': 0.5, 'early_stopping': True, 'logits_processors': ['a.b'], 'detokenize': False,
+    COMPLETIONS: {**GUIDED, 'best_of': 2, 'use_beam_search': True, 'logits_processors': ['a.b'], 'detokenize': False,
                   'prompt_embeds': 'a', 'n_probs': 5, 'n_keep': 4, 'n_discard': 4, 'id_slot': 1, 'store': True, 'suffix': 'a'},
     CHAT: {**GUIDED, 'store': True, 'prompt_logprobs': 1, 'truncate_prompt_tokens': 5, 'modalities': ['audio'], 'audio': {}},
     LLAMA: {'n': 2, 'guided_whitespace_pattern': ' '},

@@ -16,7 +16,7 @@ DIALECTS = [(ROOT / f'docs/{name}.md').read_text() for name in ('anthropic-api',
 NO_MEMBERS = set('''
     begun cancelled choices chunk code completion_probabilities data decoded_token deltas document drafted dropped end error finish_detail finish_reason
     generation_settings index input_tokens logprob n_ctx n_evaluated message n_prompt n_prompt_tokens param position progress prompt_token_ids reasoning_content
-    relevance_score results runnel score state stop_type stopping_word timings token_id token_ids tokens_evaluated tokens_predicted usage
+    relevance_score results runnel score sequences state stop_type stopping_word timings token_id token_ids tokens_evaluated tokens_predicted usage
     after auto base64 base_url bytes cancel compact custom drop-oldest dumps free json_object eos first float function_call function_call_output generate high last length limit low mcp mean
     middle model_provider namespace none normal old order park prefill queued rank separate tags required web_search word
     response.completed response.created response.failed response.function_call_arguments.delta response.incomplete response.output_item.added
@@ -52,7 +52,7 @@ def the_table_names_every_member_that_the_page_documents():
 @test
 def the_table_and_the_page_name_every_member_that_the_server_reads():
     source = ''.join(p.read_text() for p in sorted((ROOT / 'src/serve').rglob('*.c')) + [ROOT / 'src/app/generation_members.c'])
-    sampling = (ROOT / 'src/sampling/params.c').read_text()
+    sampling = (ROOT / 'src/sampling/params.c').read_text() + (ROOT / 'src/decoding/strategy_options.c').read_text()
     read = set(re.findall(r'\{"([a-z_]+)", MEMBER_', source)) | set(re.findall(r'\{FIELD\((\w+)\)', sampling))
     read |= set(re.findall(r'^    \{"(\w+)", "\w+"\},$', (ROOT / 'src/serve/api/api_generation.c').read_text(), re.M))     # other names
     read -= {'output'}       # of an answer that was stored

@@ -110,12 +110,12 @@ static void fill_chat(const chat *c, bool goes_on, bytes *messages, bytes *varia
 
 static rn_status begin(chat *c, bool goes_on, rn_stream **stream, rn_error *err) {
     rn_request req;
-    rn_sampling sampling;
+    generation_parts parts;
     rn_chat chat_of;
     bytes messages = {0}, variables = {0};
     rn_request_init(&req);
     fill_chat(c, goes_on, &messages, &variables, &chat_of);
-    rn_status st = generation_apply(&c->g, &req, &sampling, err) ? RN_OK : err->code;
+    rn_status st = generation_apply(&c->g, &req, &parts, err) ? RN_OK : err->code;
     if (c->wants_probs) req.logprobs = CHAT_TOP;
     req.grammar = c->grammar;
     req.session = c->session;

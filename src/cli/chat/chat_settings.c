@@ -123,13 +123,13 @@ static const setting *find_setting(const char *name) {
 // Returns the value in effect: the field's own, else the preset's, else the default.
 static double value_of(const chat *c, size_t i) {
     rn_request req;
-    rn_sampling sampling;
+    generation_parts parts;
     rn_error err = {0};
     rn_request_init(&req);
-    generation_apply(&c->g, &req, &sampling, &err);
+    generation_apply(&c->g, &req, &parts, &err);
     rn_field field;
     if (!rn_sampling_field(i, &field)) return NAN;
-    return rn_sampling_get(&sampling, field.name);
+    return rn_sampling_get(&parts.sampling, field.name);
 }
 
 static void add_field(const chat *c, size_t i, bytes *to) {

@@ -132,8 +132,11 @@ static int open_engine(compare *c) {
     rn_engine_options opt;
     rn_error err = {0};
     c->on.n_streams = (int32_t)c->n_lanes;
-    for (size_t i = 0; i < c->n_lanes; i++)
-        if (generation_is_guided(c->lanes[i].g)) c->on.n_seqs = 1;
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        const generation *const g = c->lanes[i].g;
+        const int32_t n_seqs = generation_is_guided(g) + strategy_form_n_seqs(&g->strategy);
+        if (n_seqs > c->on.n_seqs) c->on.n_seqs = n_seqs;
+    }
     machine_engine_options(&c->on, &opt);
     const rn_status st = rn_engine_open(c->models, c->n_models, &opt, &c->on.engine, &err);
     progress_hide(&c->on.bar);
@@ -149,7 +152,7 @@ static void wake(void *user) {
 
 static int begin_lane(compare *c, compare_lane *l) {
     rn_request req;
-    rn_sampling sampling;
+    generation_parts parts;
     rn_chat chat;
     rn_part part;
     rn_error err = {0};
@@ -158,7 +161,7 @@ static int begin_lane(compare *c, compare_lane *l) {
     if (l->g->sampled_logprobs < 0) l->g->sampled_logprobs = 0; // for entropies
     bool ok = compare_settings_compile(l);
     if (!ok) return EXIT_CODE_FAILED;
-    ok = generation_apply(l->g, &req, &sampling, &err);
+    ok = generation_apply(l->g, &req, &parts, &err);
     req.grammar = l->grammar;
     req.model = l->model;
     if (c->chat.is_chat) {

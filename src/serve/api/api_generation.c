@@ -214,9 +214,7 @@ void api_generation_make_rows(api_generation_rows *rows, const char *const *left
 
 static const api_refusal foreign[] = {
     {"best_of", "1", "only as many answers are generated as are returned: use n"},
-    {"use_beam_search", "false", "beam search is not supported yet"},
-    {"length_penalty", "1 1.0", "beam search, which it belongs to, is not supported yet"},
-    {"early_stopping", "false", "beam search, which it belongs to, is not supported yet"},
+    {"use_beam_search", "false", "beam search is named by strategy: beam"},
     {"logits_processors", "[]", "the server runs no code of its clients"},
     {"detokenize", "true", "the answer is text; return_token_ids adds the ids"},
     // Texts of tokens are joined as they are. true is what vLLM's clients send who did not choose.
@@ -280,11 +278,11 @@ static bool mark(const struct server *s, rn_sampling *sampling, api_error *e) {
     return true;
 }
 
-bool api_generation_apply(const api_generation *g, const struct server *s, rn_request *req, rn_sampling *sampling,
+bool api_generation_apply(const api_generation *g, const struct server *s, rn_request *req, generation_parts *parts,
                           int32_t choice, api_error *e) {
     rn_error err = {0};
-    if (!generation_apply(&g->g, req, sampling, &err)) return api_fail_begin(e, err.code, &err, "prompt");
-    if (!mark(s, sampling, e)) return false;
+    if (!generation_apply(&g->g, req, parts, &err)) return api_fail_begin(e, err.code, &err, "prompt");
+    if (!mark(s, &parts->sampling, e)) return false;
     if (g->max_completion_tokens != -2) req->max_tokens = g->max_completion_tokens;
     req->seed += (uint64_t)choice;
     req->max_tokens_per_second = g->max_tokens_per_second;

@@ -35,7 +35,7 @@ typedef struct api_generation {
 } api_generation;
 
 typedef struct api_generation_rows {
-    member rows[GENERATION_FIELDS + 96]; // the library's, aliases, and those of delivery
+    member rows[GENERATION_MEMBERS + 64]; // the library's, aliases, and those of delivery
     size_t n;
 } api_generation_rows;
 
@@ -52,8 +52,8 @@ extern const api_refusals api_foreign_members;
 
 // Call after reading: checks combinations of members, and whether the server can ever run n_answers at once or let them wait.
 bool api_generation_check(const api_generation *g, const struct server *s, size_t n_answers, api_error *e);
-// All of the request but its prompt; sampling is the caller's. part: which of the job's, whose seed is `seed` + choice.
-bool api_generation_apply(const api_generation *g, const struct server *s, rn_request *req, rn_sampling *sampling,
+// All of the request but its prompt; parts is the caller's. part: which of the job's, whose seed is `seed` + choice.
+bool api_generation_apply(const api_generation *g, const struct server *s, rn_request *req, generation_parts *parts,
                           int32_t choice, api_error *e);
 // Tokenizes the prompts where the request wants their ids or the last of them. After api_request_find_model().
 bool api_generation_prompts(const api_generation *g, api_request *r, prompt_form *prompts);

@@ -5,7 +5,7 @@
 
 bool chat_turn_make(chat_turn *t, api_request *r, const api_generation *g, chat_form *form, int32_t choice) {
     rn_request_init(&t->req);
-    if (!api_generation_apply(g, r->server, &t->req, &t->sampling, choice, &r->error) ||
+    if (!api_generation_apply(g, r->server, &t->req, &t->parts, choice, &r->error) ||
         !chat_form_apply(form, &t->req, &t->chat, r->server, &r->error))
         return false;
     t->chat.parse_special = g->g.parse_special;

@@ -9,7 +9,7 @@
 // req points to the others, so a turn is not copied.
 typedef struct chat_turn {
     rn_request req;
-    rn_sampling sampling;
+    generation_parts parts;
     rn_chat chat;
 } chat_turn;
 

@@ -21,8 +21,8 @@ typedef struct llama_request {
 typedef struct llama_answer {
     bool has_probs, has_tokens, has_new_line, is_shortened;
     int32_t id_slot, n_predict, n_probs;
-    rn_sampling sampling; // numbers alone
-    bytes prompt;         // a JSON string
+    generation_parts parts; // numbers alone
+    bytes prompt;           // a JSON string
 } llama_answer;
 
 static llama_answer *answer_of(const job *j) { return j->more; }
@@ -124,7 +124,7 @@ static void put_settings(json_writer *w, const job_part *p) {
     json_member_u64(w, "seed", p->seed);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         json_put_key(w, rows[i].theirs);
-        json_put_float(w, (float)rn_sampling_get(&a->sampling, rows[i].name));
+        json_put_float(w, (float)rn_sampling_get(&a->parts.sampling, rows[i].name));
     }
     json_member_whole(w, "n_predict", a->n_predict);
     json_member_whole(w, "n_probs", a->n_probs);
@@ -283,7 +283,7 @@ static job *begin(llama_request *l) {
                         .is_shortened = l->hole.made.n_left_out > 0,
                         .n_probs = l->n_probs};
     rn_request_init(&req);
-    if (!api_generation_apply(g, l->q.r.server, &req, &a->sampling, 0, &l->q.r.error) || !note_prompt(l, a)) {
+    if (!api_generation_apply(g, l->q.r.server, &req, &a->parts, 0, &l->q.r.error) || !note_prompt(l, a)) {
         free_answer(a);
         return NULL;
     }

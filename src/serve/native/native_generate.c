@@ -186,11 +186,11 @@ static bool begin_parts(native_request *q, job *j) {
     j->one_call = q->chat.one_call;
     for (size_t i = 0; i < j->n_parts; i++) {
         rn_request req;
-        rn_sampling sampling;
+        generation_parts parts;
         rn_part part;
         rn_chat chat;
         rn_request_init(&req);
-        if (!api_generation_apply(&q->g, q->r.server, &req, &sampling, (int32_t)i, e)) return false;
+        if (!api_generation_apply(&q->g, q->r.server, &req, &parts, (int32_t)i, e)) return false;
         req.reply = q->chat.reply.ids;
         req.n_reply = q->chat.reply.n;
         if (q->parts) {

@@ -133,13 +133,13 @@ static bool make_infill(chat_request *c, const job *j, rn_infill_prompt *p) {
 static bool begin_part(chat_request *c, job *j) {
     api_error *const e = &c->o.r.error;
     rn_request req;
-    rn_sampling sampling;
+    generation_parts of_request;
     rn_chat chat;
     rn_part parts[2];
     int32_t *ids = NULL;
     rn_infill_prompt hole = {0};
     if (!api_generation_admit(&c->o.g, &c->o.r, j) || (c->suffix.n && !make_infill(c, j, &hole))) return false;
-    if (!ollama_request_apply(&c->o, &req, &sampling)) {
+    if (!ollama_request_apply(&c->o, &req, &of_request)) {
         rn_free(hole.ids);
         return false;
     }

@@ -150,9 +150,9 @@ bool ollama_request_read(ollama_request *q, const member_group *more, size_t n_m
            api_generation_check(&q->g, q->r.server, 1, &q->r.error);
 }
 
-bool ollama_request_apply(ollama_request *q, rn_request *req, rn_sampling *sampling) {
+bool ollama_request_apply(ollama_request *q, rn_request *req, generation_parts *parts) {
     rn_request_init(req);
-    if (!api_generation_apply(&q->g, q->r.server, req, sampling, 0, &q->r.error)) return false;
+    if (!api_generation_apply(&q->g, q->r.server, req, parts, 0, &q->r.error)) return false;
     req->logprobs = q->has_logprobs ? q->n_top : -1;
     req->model = q->r.model;
     return true;

@@ -24,7 +24,7 @@ void ollama_request_close(ollama_request *q);
 // Reads the members: more are the route's own. Then finds the model, also with `:latest` behind its name, and checks options.
 bool ollama_request_read(ollama_request *q, const member_group *more, size_t n_more, const api_refusals *refusals);
 // Fills all of the library's request but its prompt.
-bool ollama_request_apply(ollama_request *q, rn_request *req, rn_sampling *sampling);
+bool ollama_request_apply(ollama_request *q, rn_request *req, generation_parts *parts);
 bool ollama_find_model(api_request *r);
 // Passes the rows of `options` to the listing.
 void ollama_list_options(api_listing *l);

@@ -247,10 +247,10 @@ static bool begin_parts(completion_request *c, job *j) {
     if (!api_generation_admit(&c->g, &c->r, j)) return false;
     for (size_t i = 0; i < j->n_parts; i++) {
         rn_request req;
-        rn_sampling sampling;
+        generation_parts parts;
         rn_part part;
         rn_request_init(&req);
-        if (!api_generation_apply(&c->g, c->r.server, &req, &sampling, (int32_t)(i % (size_t)c->g.n), &c->r.error))
+        if (!api_generation_apply(&c->g, c->r.server, &req, &parts, (int32_t)(i % (size_t)c->g.n), &c->r.error))
             return false;
         if (c->g.g.echo && c->g.g.logprobs > req.prompt_logprobs) req.prompt_logprobs = c->g.g.logprobs;
         prompt_form_apply(&c->prompts, i / (size_t)c->g.n, c->g.g.parse_special, &req, &part);

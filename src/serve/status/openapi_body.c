@@ -3,6 +3,7 @@
 #include "serve/ollama/ollama_request.h"
 #include "serve/status/openapi_inside.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 // ---- one member -----------------------------------------------------------------------------------------------------
@@ -11,6 +12,13 @@ static bool find_field(const char *member_name, rn_field *f) {
     const char *const name = api_generation_name(member_name);
     for (size_t i = 0; rn_sampling_field(i, f); i++)
         if (strcmp(f->name, name) == 0) return true;
+    return false;
+}
+
+// Of a strategy's option.
+static bool find_option(const char *name, rn_strategy_option *o) {
+    for (size_t i = 0; rn_strategy_option_at(i, o); i++)
+        if (strcmp(o->name, name) == 0) return true;
     return false;
 }
 
@@ -32,7 +40,9 @@ static void put_number_default(json_writer *w, const member *m, const char *targ
         v = whole;
     } else
         memcpy(&v, target + m->offset, sizeof v);
+    rn_strategy_option o;
     if (isnan(v) && find_field(m->name, &f)) v = f.def;
+    if (isnan(v) && find_option(m->name, &o)) v = o.def;
     if (v >= m->min && v <= m->max) put_number(w, "default", v, m->kind != MEMBER_REAL);
 }
 
@@ -65,6 +75,30 @@ static void put_presets(json_writer *w) {
     json_put_end(w, ']');
 }
 
+static void put_strategies(json_writer *w) {
+    const char *name;
+    json_member_begin(w, "enum", '[');
+    for (size_t i = 0; (name = rn_strategy_name(i, NULL)); i++) json_put_string(w, name);
+    json_put_null(w);
+    json_put_end(w, ']');
+}
+
+// The words false and true are JSON's.
+static void put_words(json_writer *w, const char *words) {
+    json_member_begin(w, "enum", '[');
+    for (size_t n; *words; words += n + (words[n] != 0)) {
+        char word[32];
+        n = strcspn(words, "|");
+        snprintf(word, sizeof word, "%.*s", (int)n, words);
+        if (strcmp(word, "false") == 0 || strcmp(word, "true") == 0)
+            json_put_raw(w, word);
+        else
+            json_put_string(w, word);
+    }
+    json_put_null(w);
+    json_put_end(w, ']');
+}
+
 static void put_schema_or_null(json_writer *w, const char *schema) {
     json_member_begin(w, "anyOf", '[');
     openapi_put(w, schema);
@@ -79,11 +113,17 @@ static void put_member(json_writer *w, const member *m, const char *target, bool
         openapi_put(w, m->schema);
         return;
     }
+    rn_strategy_option o;
     const bool has_field = find_field(m->name, &f);
     json_put_begin(w, '{');
+    if (find_option(m->name, &o)) json_member_string(w, "description", o.help);
     if (has_field) json_member_string(w, "description", f.help);
     if (strcmp(m->name, "preset") == 0)
         put_presets(w);
+    else if (strcmp(m->name, "strategy") == 0)
+        put_strategies(w);
+    else if (m->kind == MEMBER_WORD)
+        put_words(w, m->words);
     else if (!m->schema)
         put_kind(w, m, target, is_needed);
     else {

@@ -1,0 +1,73 @@
+// runnel/strategy.h - how tokens are chosen (rn_request.strategy), and the options of each
+// strategy.
+#ifndef RUNNEL_STRATEGY_H
+#define RUNNEL_STRATEGY_H
+
+#include <runnel/api.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum rn_early_stopping {
+    RN_EARLY_STOPPING_FALSE,
+    RN_EARLY_STOPPING_TRUE,
+    RN_EARLY_STOPPING_NEVER
+} rn_early_stopping;
+
+// The options of all strategies; the names are those of transformers' generate(). What an option
+// does, its range and its default: rn_strategy_option_at(), docs/decoding.md. One that differs from
+// its default and is none of the request's strategy: RN_E_ARG.
+typedef struct rn_strategy_options {
+    size_t struct_size;
+    // "beam"
+    int32_t num_beams;       // 1..32, default 4
+    int32_t num_beam_groups; // a divisor of num_beams, default 1
+    float diversity_penalty; // 0..100, default 0; above 0 with several groups, and only with them
+    float length_penalty;    // -100..100, default 1
+    int32_t early_stopping;  // of rn_early_stopping, default RN_EARLY_STOPPING_FALSE
+    int32_t do_sample;       // 0 (default) or 1, as renormalize_logits
+    // "beam": the texts of rn_chunk.sequences, 1..num_beams, default 1
+    int32_t num_return_sequences;
+    int32_t renormalize_logits;
+} rn_strategy_options;
+RN_API void rn_strategy_options_init_sized(rn_strategy_options *s, size_t struct_size);
+static inline void rn_strategy_options_init(rn_strategy_options *s) {
+    rn_strategy_options_init_sized(s, sizeof *s);
+}
+
+// The name of a strategy, by its number; NULL: there is none of that number. help: what it does, in
+// a few words; NULL is fine.
+RN_API const char *rn_strategy_name(size_t i, const char **help);
+
+// The table of options, for option parsers. Never grows.
+typedef enum rn_option_kind {
+    RN_OPTION_REAL,
+    RN_OPTION_INT,
+    RN_OPTION_WORD, // the number of one of `words`
+    RN_OPTION_TEXT
+} rn_option_kind;
+typedef struct rn_strategy_option {
+    const char *name, *help;
+    const char *strategies; // that take it, separated by '|'
+    rn_option_kind kind;
+    double min, max, def;
+    const char *words; // of RN_OPTION_WORD, separated by '|': "false|true"; else NULL
+} rn_strategy_option;
+// false: i is past the end
+RN_API bool rn_strategy_option_at(size_t i, rn_strategy_option *option);
+// Set a number, or a word by its number. RN_E_ARG: unknown, a text, or out of range; s is as it
+// was.
+RN_API rn_status rn_strategy_options_set(rn_strategy_options *s, const char *name, double value,
+                                         rn_error *err);
+// Set a text, which stays the caller's, or a word by its spelling. RN_E_ARG: unknown, a number, or
+// not one of the words.
+RN_API rn_status rn_strategy_options_set_text(rn_strategy_options *s, const char *name,
+                                              const char *text, rn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

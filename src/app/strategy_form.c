@@ -1,0 +1,192 @@
+// app/strategy_form.c - see strategy_form.h.
+#include "app/strategy_form.h"
+#include "app/say.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void strategy_form_init(strategy_form *f) {
+    *f = (strategy_form){0};
+    for (size_t i = 0; i < STRATEGY_OPTIONS; i++) f->numbers[i] = NAN, f->words[i] = -1;
+}
+
+// Row i, as far as there is room.
+static bool option_at(size_t i, rn_strategy_option *o) { return i < STRATEGY_OPTIONS && rn_strategy_option_at(i, o); }
+
+// The value of a number that was given, or its default.
+static double number_of(const strategy_form *f, const char *name) {
+    rn_strategy_option o;
+    for (size_t i = 0; option_at(i, &o); i++)
+        if (strcmp(o.name, name) == 0) return isnan(f->numbers[i]) ? o.def : f->numbers[i];
+    return NAN;
+}
+
+static const char *name_of(const strategy_form *f) { return f->strategy ? f->strategy : rn_strategy_name(0, NULL); }
+
+static bool is_given(const strategy_form *f, size_t i) {
+    return !isnan(f->numbers[i]) || f->words[i] >= 0 || f->texts[i];
+}
+
+// Given, and not as the default.
+static bool is_other(const strategy_form *f, size_t i, const rn_strategy_option *o) {
+    return f->texts[i] || (f->words[i] >= 0 && f->words[i] != o->def) ||
+           (!isnan(f->numbers[i]) && f->numbers[i] != o->def);
+}
+
+static bool takes(const rn_strategy_option *o, const char *strategy) {
+    const size_t n = strlen(strategy);
+    for (const char *at = o->strategies; at; at = strchr(at, '|'), at += at != NULL)
+        if (strncmp(at, strategy, n) == 0 && (at[n] == 0 || at[n] == '|')) return true;
+    return false;
+}
+
+// An option that is none of the strategy: one that was given, or of which something else than the default was.
+static bool find_foreign(const strategy_form *f, bool also_defaults, rn_strategy_option *o) {
+    for (size_t i = 0; option_at(i, o); i++)
+        if ((also_defaults ? is_given(f, i) : is_other(f, i, o)) && !takes(o, name_of(f))) return true;
+    return false;
+}
+
+static void dashed(const char *name, char out[32]) {
+    snprintf(out, 32, "%s", name);
+    for (char *c = out; *c; c++)
+        if (*c == '_') *c = '-';
+}
+
+static void list_strategies(char out[STRATEGY_WORDS]) {
+    const char *name;
+    out[0] = 0;
+    for (size_t i = 0, n = 0; (name = rn_strategy_name(i, NULL)) && n < STRATEGY_WORDS; i++)
+        n += (size_t)snprintf(out + n, STRATEGY_WORDS - n, "%s%s", i ? "|" : "", name);
+}
+
+static bool is_known(const char *strategy) {
+    const char *name;
+    for (size_t i = 0; (name = rn_strategy_name(i, NULL)); i++)
+        if (strcmp(name, strategy) == 0) return true;
+    return false;
+}
+
+bool strategy_form_check(const strategy_form *f) {
+    rn_strategy_option o;
+    char name[32], strategies[STRATEGY_WORDS];
+    if (!is_known(name_of(f))) {
+        list_strategies(strategies);
+        say("--strategy: '%.60s' is not one of %s", name_of(f), strategies);
+        return false;
+    }
+    if (!find_foreign(f, true, &o)) return true;
+    dashed(o.name, name);
+    say("--%s: is an option of --strategy %s, not of %s", name, o.strategies, name_of(f));
+    return false;
+}
+
+static rn_status set(rn_strategy_options *out, const strategy_form *f, size_t i, const char *name, rn_error *err) {
+    if (f->texts[i]) return rn_strategy_options_set_text(out, name, f->texts[i], err);
+    return rn_strategy_options_set(out, name, f->words[i] >= 0 ? f->words[i] : f->numbers[i], err);
+}
+
+bool strategy_form_apply(const strategy_form *f, rn_request *req, rn_strategy_options *out, rn_error *err) {
+    rn_strategy_option o;
+    rn_strategy_options_init(out);
+    req->strategy = name_of(f);
+    req->strategy_options = out;
+    if (!is_known(name_of(f))) {
+        char strategies[STRATEGY_WORDS];
+        list_strategies(strategies);
+        *err = (rn_error){.code = RN_E_ARG};
+        snprintf(err->text, sizeof err->text, "strategy: '%.60s' is not one of %s", name_of(f), strategies);
+        return false;
+    }
+    if (find_foreign(f, false, &o)) { // clients send defaults, too
+        *err = (rn_error){.code = RN_E_ARG};
+        snprintf(err->text, sizeof err->text, "%s: is an option of the strategy %s, not of %s", o.name, o.strategies,
+                 name_of(f));
+        return false;
+    }
+    for (size_t i = 0; option_at(i, &o); i++)
+        if (is_given(f, i) && set(out, f, i, o.name, err) != RN_OK) return false;
+    return true;
+}
+
+int32_t strategy_form_n_seqs(const strategy_form *f) {
+    return strcmp(name_of(f), "beam") == 0 ? (int32_t)number_of(f, "num_beams") - 1 : 0;
+}
+
+// ---- tables ---------------------------------------------------------------------------------------------------------
+
+static void explain_strategies(char *out, size_t n_out) {
+    const char *name, *help;
+    size_t n = (size_t)snprintf(out, n_out, "how tokens are chosen: ");
+    for (size_t i = 0; (name = rn_strategy_name(i, &help)) && n < n_out; i++)
+        n += (size_t)snprintf(out + n, n_out - n, "%s%s (%s)", i ? "; " : "", name, help);
+}
+
+static void explain_option(const rn_strategy_option *o, char *out, size_t n_out) {
+    const size_t n = (size_t)snprintf(out, n_out, "%s: %s", o->strategies, o->help);
+    if (o->kind == RN_OPTION_TEXT || n >= n_out) return;
+    if (o->kind == RN_OPTION_WORD) {
+        const char *word = o->words;
+        for (int32_t i = (int32_t)o->def; i > 0; i--) word = strchr(word, '|') + 1;
+        snprintf(out + n, n_out - n, " (default %.*s)", (int)strcspn(word, "|"), word);
+    } else
+        snprintf(out + n, n_out - n, " (%.10g..%.10g, default %.6g)", o->min, o->max, o->def);
+}
+
+static size_t offset_of(rn_option_kind kind, size_t i) {
+    static const struct {
+        size_t begin, size;
+    } arrays[] = {[RN_OPTION_REAL] = {offsetof(strategy_form, numbers), sizeof(double)},
+                  [RN_OPTION_INT] = {offsetof(strategy_form, numbers), sizeof(double)},
+                  [RN_OPTION_WORD] = {offsetof(strategy_form, words), sizeof(int32_t)},
+                  [RN_OPTION_TEXT] = {offsetof(strategy_form, texts), sizeof(char *)}};
+    return arrays[kind].begin + i * arrays[kind].size;
+}
+
+void strategy_rows_init(strategy_rows *rows) {
+    static const struct {
+        option_kind kind;
+        const char *arg;
+    } kinds[] = {[RN_OPTION_REAL] = {OPTION_REAL, "X"},
+                 [RN_OPTION_INT] = {OPTION_WHOLE, "N"},
+                 [RN_OPTION_WORD] = {OPTION_CHOICE, NULL},
+                 [RN_OPTION_TEXT] = {OPTION_TEXT, "TEXT"}};
+    rn_strategy_option o;
+    *rows = (strategy_rows){0};
+    list_strategies(rows->strategies);
+    explain_strategies(rows->helps[STRATEGY_OPTIONS], sizeof *rows->helps);
+    rows->rows[rows->n++] = (option){.name = "strategy",
+                                     .arg = rows->strategies,
+                                     .kind = OPTION_TEXT,
+                                     .offset = offsetof(strategy_form, strategy),
+                                     .help = rows->helps[STRATEGY_OPTIONS]};
+    for (size_t i = 0; option_at(i, &o); i++) {
+        dashed(o.name, rows->names[i]);
+        explain_option(&o, rows->helps[i], sizeof rows->helps[i]);
+        rows->rows[rows->n++] = (option){.name = rows->names[i],
+                                         .arg = o.words ? o.words : kinds[o.kind].arg,
+                                         .kind = kinds[o.kind].kind,
+                                         .offset = offset_of(o.kind, i),
+                                         .min = o.min,
+                                         .max = o.max,
+                                         .help = rows->helps[i]};
+    }
+}
+
+void strategy_members_init(strategy_members *members) {
+    static const member_kind kinds[] = {[RN_OPTION_REAL] = MEMBER_REAL,
+                                        [RN_OPTION_INT] = MEMBER_WHOLE,
+                                        [RN_OPTION_WORD] = MEMBER_WORD,
+                                        [RN_OPTION_TEXT] = MEMBER_NAME};
+    rn_strategy_option o;
+    *members = (strategy_members){0};
+    members->rows[members->n++] =
+        (member){.name = "strategy", .kind = MEMBER_NAME, .offset = offsetof(strategy_form, strategy)};
+    for (size_t i = 0; option_at(i, &o); i++)
+        members->rows[members->n++] = (member){.name = o.name,
+                                               .kind = kinds[o.kind],
+                                               .offset = offset_of(o.kind, i),
+                                               .min = o.min,
+                                               .max = o.max,
+                                               .words = o.words};
+}

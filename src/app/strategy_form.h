@@ -1,0 +1,47 @@
+// app/strategy_form.h - a strategy and its options, from the command line or from members of a request. Names, ranges and defaults are the
+// library's (rn_strategy_option_at()).
+//
+// Ownership: plain data; texts are the command line's or the request's and must outlive it.
+// Threads:   one at a time.
+#ifndef RN_APP_STRATEGY_FORM_H
+#define RN_APP_STRATEGY_FORM_H
+
+#include "app/json_read.h"
+#include "app/options.h"
+#include <runnel/runnel.h>
+
+enum {
+    STRATEGY_OPTIONS = 32,
+    STRATEGY_WORDS = 160
+}; // room for rows of rn_strategy_option_at(); for names of strategies
+
+typedef struct strategy_form {
+    const char *strategy;             // NULL: not given
+    double numbers[STRATEGY_OPTIONS]; // by index of rn_strategy_option_at(), as are the others; NaN: not given
+    int32_t words[STRATEGY_OPTIONS];  // index; -1: not given
+    const char *texts[STRATEGY_OPTIONS];
+} strategy_form;
+
+void strategy_form_init(strategy_form *f);
+// Of the command line: is the strategy unknown, or an option of another one given? Then it is said, and the answer is false.
+bool strategy_form_check(const strategy_form *f);
+// Sets the request's strategy and its options; out is the caller's. False: it is unknown, or an option is out of range or of
+// another strategy.
+bool strategy_form_apply(const strategy_form *f, rn_request *req, rn_strategy_options *out, rn_error *err);
+// Sequences beside a stream's own that the engine reserves for it (rn_engine_options.n_seqs).
+int32_t strategy_form_n_seqs(const strategy_form *f);
+
+// Rows whose target is a strategy_form. Those of options point into their struct, which is not moved.
+typedef struct strategy_rows {
+    option rows[STRATEGY_OPTIONS + 1];
+    size_t n;
+    char names[STRATEGY_OPTIONS][32], helps[STRATEGY_OPTIONS + 1][320], strategies[STRATEGY_WORDS];
+} strategy_rows;
+void strategy_rows_init(strategy_rows *rows);
+typedef struct strategy_members {
+    member rows[STRATEGY_OPTIONS + 1];
+    size_t n;
+} strategy_members;
+void strategy_members_init(strategy_members *members);
+
+#endif
