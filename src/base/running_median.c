@@ -17,3 +17,4 @@ static double quartile(const struct running_median *m, size_t quarters) {
 
 double running_median_of(const struct running_median *m) { return quartile(m, 2); }
 double running_median_p75(const struct running_median *m) { return quartile(m, 3); }
+double running_median_p25(const struct running_median *m) { return quartile(m, 1); }

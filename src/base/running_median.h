@@ -1,4 +1,4 @@
-// base/running_median.h - the median and the p75 of the last few measurements of something.
+// base/running_median.h - the median and the quartiles of the last few measurements of something.
 //
 // A single outlier changes neither; a lasting change shows after a few measurements.
 //
@@ -17,5 +17,6 @@ struct running_median {
 void running_median_add(struct running_median *m, double v);
 double running_median_of(const struct running_median *m);  // 0: nothing was measured
 double running_median_p75(const struct running_median *m); // likewise
+double running_median_p25(const struct running_median *m); // likewise
 
 #endif

@@ -80,6 +80,12 @@ double step_time_measured(const struct step_time *t, size_t n_rows, uint32_t *n_
     return m->n == 2 && m->last[1] < m->last[0] ? m->last[1] : m->n == 2 ? m->last[0] : t->median[size];
 }
 
+double step_time_undisturbed(const struct step_time *t, size_t n_rows, uint32_t *n_steps) {
+    const struct running_median *const m = &t->measured[size_of(n_rows)];
+    *n_steps = m->n;
+    return running_median_p25(m);
+}
+
 double step_time_prefill_row_ns(const struct step_time *t) { return running_median_of(&t->prefill_row); }
 
 // ---- learning -------------------------------------------------------------------------------------------------------

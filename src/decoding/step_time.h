@@ -41,6 +41,9 @@ double step_time_least_ns(const struct step_time *t, size_t n_rows);
 // What such steps took themselves, whatever smaller and larger ones took: their median, or of fewer than three the shortest, as the first ones
 // of a process may be slow. *n_steps: how many there were, 0: none, and 0 ns.
 double step_time_measured(const struct step_time *t, size_t n_rows, uint32_t *n_steps);
+// What such steps take where nothing else on the machine slows them down: p25 of the last ones. 0: there were none. Sizes compare by it although each was
+// measured at a time of its own, and one that was measured at a bad time looks too dear only until a quarter of its steps were quick.
+double step_time_undisturbed(const struct step_time *t, size_t n_rows, uint32_t *n_steps);
 // What a prefill row adds. 0: nothing was measured.
 double step_time_prefill_row_ns(const struct step_time *t);
 // Prefill rows that fit into so many nanoseconds even where each takes as long as the slower ones of late (p75): whole tiles, or a

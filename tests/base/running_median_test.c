@@ -1,4 +1,4 @@
-// tests/base/running_median_test.c - median and p75 of the last nine measurements.
+// tests/base/running_median_test.c - median and quartiles of the last nine measurements.
 #include "base/running_median.h"
 #include "tests/check.h"
 
@@ -6,6 +6,7 @@ TEST(nothing_measured_is_zero) {
     const struct running_median m = {0};
     CHECK(running_median_of(&m) == 0.0);
     CHECK(running_median_p75(&m) == 0.0);
+    CHECK(running_median_p25(&m) == 0.0);
 }
 
 TEST(only_the_last_nine_count_in_whatever_order_they_came) {
@@ -17,4 +18,5 @@ TEST(only_the_last_nine_count_in_whatever_order_they_came) {
     running_median_add(&m, 1e9); // in place of 7
     CHECK(running_median_of(&m) == 5.0);
     CHECK(running_median_p75(&m) == 8.0);
+    CHECK(running_median_p25(&m) == 3.0);
 }

@@ -34,27 +34,47 @@ void draft_odds_init_matches(struct draft_odds *o) {
 
 // ---- how many -------------------------------------------------------------------------------------------------------
 
-// A row of a step is taken for this part of the whole at most, until such steps were measured. Prefill rows, which tell the time of larger steps
-// otherwise, are dear in the first steps of a process, whose weights are not in any cache yet. What is taken for cheap is tried, and then
-// known; what is taken for dear stays unknown: with 1/8 most streams never saw that 8 rows take hardly longer than 3.
-static const double most_share = 1.0 / 32;
-// So many larger steps are tried before their times are believed.
-enum { FIRST_STEPS = 3 };
+// Of rows beside the certain ones whose time is not known, each is taken for this part of the whole: so little that they are tried, and then known.
+// What is taken for dear stays unknown.
+static const double unknown_share = 1.0 / 128;
+// Behind rows that are known to be dearer, each is at least this part of what these were.
+static const double goes_on = 0.5;
+// Where guesses do not pay, they would if a row was this part of the whole: that is tried again now and then.
+static const double cheap_share = 1.0 / 32;
+// The first steps of so many rows are slow where their code and the rows' memory are not in any cache yet.
+enum { FIRST_STEPS = 2 };
+// Larger steps yet are not tried where the largest one took so much of the whole for each of its rows beside the certain ones, until it is sure to.
+static const double dear_share = 0.25;
 
-// The least that steps of n_rows + i rows or more took, 0: none were measured. Returns the last i that was measured, -1: none; *n_larger: steps of more
-// than n_rows rows.
-static int32_t look_back(const struct step_time *time, int32_t n_rows, double *least, uint32_t *n_larger) {
+// What is known of steps of n_rows + i rows or more.
+struct at_least {
+    double ns;        // the least that they took; 0: none were measured
+    uint32_t n;       // how many were
+    bool is_measured; // some of n_rows + i rows
+};
+
+// Returns the last i that was measured, -1: none.
+static int32_t look_back(const struct step_time *time, int32_t n_rows, struct at_least *known) {
     int32_t last = -1;
-    *n_larger = 0;
     for (int32_t i = DRAFT_MOST; i >= 0; i--) {
+        const struct at_least above = i < DRAFT_MOST ? known[i + 1] : (struct at_least){0};
         uint32_t n_steps;
-        const double ns = step_time_measured(time, (size_t)(n_rows + i), &n_steps),
-                     above = i < DRAFT_MOST ? least[i + 1] : 0;
-        if (i > 0) *n_larger += n_steps;
+        const double ns = step_time_undisturbed(time, (size_t)(n_rows + i), &n_steps);
         if (n_steps > 0 && last < 0) last = i;
-        least[i] = n_steps > 0 && (above == 0 || ns < above) ? ns : above;
+        known[i] = (struct at_least){n_steps > 0 && (above.ns == 0 || ns < above.ns) ? ns : above.ns,
+                                     above.n + n_steps, n_steps > 0};
     }
     return last;
+}
+
+// Rows of the largest step that may be tried: the next power of two, since kernels work in such numbers of rows, so that the sizes that pay best are measured
+// themselves.
+static int32_t most_rows(int32_t n_rows, int32_t last, const struct at_least *known, double base) {
+    const int32_t n_known = n_rows + (last > 0 ? last : 0);
+    const bool is_dear = last > 0 && known[last].n < FIRST_STEPS && known[last].ns > base * (1 + last * dear_share);
+    int32_t n = 1;
+    while (n <= n_known) n *= 2;
+    return is_dear ? n_known : n;
 }
 
 // The times are those of steps with so many rows more: of every n_each-th.
@@ -69,30 +89,30 @@ static void space_out(struct draft_step *step, int32_t n_each) {
 
 void draft_step_init(struct draft_step *step, const struct step_time *time, int32_t n_rows, int32_t n_each,
                      int32_t n_streams, double n_tokens) {
-    double least[DRAFT_MOST + 1];
-    uint32_t n_larger;
-    const int32_t last = look_back(time, n_rows, least, &n_larger), n_known = n_rows + (last < 0 ? 0 : last);
-    const double base = least[0] > 0 ? least[0] : step_time_ns(time, (size_t)n_rows),
-                 row = step_time_prefill_row_ns(time), cheap = base * most_share;
+    struct at_least known[DRAFT_MOST + 1];
+    const int32_t last = look_back(time, n_rows, known);
+    const double base = known[0].ns > 0 ? known[0].ns : step_time_ns(time, (size_t)n_rows);
+    double more = base * unknown_share; // of a row of which nothing is known
     step->n_streams = n_streams;
     step->n_tokens = n_tokens;
-    // Rows of a step double from trial to trial; all of its streams may try at once.
-    const int32_t share = (2 * n_known + 2 - n_rows) / n_streams;
+    // All of its streams may try at once.
+    const int32_t share = (most_rows(n_rows, last, known, base) - n_rows) / n_streams;
     step->most = share > 1 ? share : 1;
+    step->ns[0] = step->cheap_ns[0] = base;
     int32_t from = 0, to = 0; // sizes that were measured, between which i lies
-    for (int32_t i = 0; i <= DRAFT_MOST; i++) {
-        step->cheap_ns[i] = base + i * cheap;
-        if (i == 0)
-            step->ns[0] = base;
-        else if (n_larger < FIRST_STEPS)
-            step->ns[i] = least[i] > 0 && least[i] < step->cheap_ns[i] ? least[i] : step->cheap_ns[i];
-        else if (i > last)
-            step->ns[i] = step->ns[i - 1] + (row < cheap ? row : cheap);
-        else { // towards the next size that was measured with this least time
-            if (i > to)
-                for (from = to, to = i; to < last && least[to + 1] == least[i];) to++;
-            step->ns[i] = step->ns[from] + (least[i] - step->ns[from]) * (i - from) / (to - from);
+    for (int32_t i = 1; i <= DRAFT_MOST; i++) {
+        step->cheap_ns[i] = base + i * base * cheap_share;
+        if (i > last || known[i].n < FIRST_STEPS) {
+            step->ns[i] = step->ns[i - 1] + more;
+            if (i <= last && known[i].ns < step->ns[i]) step->ns[i] = known[i].ns;
+            continue;
         }
+        if (i > to) { // towards the next size that was measured
+            for (from = to, to = i; !known[to].is_measured;) to++;
+            const double row = (known[to].ns - step->ns[from]) / (to - from);
+            more = row * goes_on > base * unknown_share ? row * goes_on : base * unknown_share;
+        }
+        step->ns[i] = step->ns[from] + (known[i].ns - step->ns[from]) * (i - from) / (to - from);
     }
     if (n_each > 1) space_out(step, n_each);
 }
