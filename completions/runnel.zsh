@@ -377,6 +377,7 @@ _runnel() {
       '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:(FILE NAME)' \
       '--output-format=[how the model writes reasoning and tool calls]:NAME: ' \
       '--json[one JSON object, when all have ended]' \
+      '--html=[also write a page]:FILE:_files' \
       '(-n --max-tokens)-n+[maximum number of tokens of each text]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens of each text]:N: ' \
       '*--stop=[end before this text]:TEXT: ' \
@@ -627,6 +628,7 @@ _runnel() {
       '--text-file=[the file'\''s text, with the model'\''s begin and end tokens]:FILE:_files' \
       '--logits=[write all logits, float32 \[tokens\]\[vocabulary\]]:OUT.npy:_files' \
       '--kl=[compare with this reference model, such as the one that MODEL was quantized from]:REFERENCE: ' \
+      '--html=[also write a page]:FILE:_files' \
       '--json[{"nll"\: \[..\], "argmax"\: \[..\], "ppl"\: ..}, with --kl also {"kl"\: {"mean"\: .., "p99"\: .., "top1"\: ..}}]' \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
@@ -778,6 +780,7 @@ _runnel() {
       '(-r --repeats)--repeats=[runs of each, 1..100]:N: ' \
       '--no-limits[do not measure the machine'\''s memory bandwidth and arithmetic]' \
       '--json[write a JSON array with an object for each configuration]' \
+      '--html=[also write a page]:FILE:_files' \
       '--vs=[compare with a file that --json wrote]:FILE:_files' \
       '--fail-on-regression[with --vs]' \
       '--profile[one more run of each, with its time by operation and by layer]' \

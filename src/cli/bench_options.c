@@ -102,6 +102,9 @@ const option bench_measured_rows[BENCH_MEASURED_ROWS] = {
 const option bench_answer_rows[BENCH_ANSWER_ROWS] = {
     {0, "json", NULL, OPTION_FLAG, offsetof(bench_options, is_json),
      .help = "write a JSON array with an object for each configuration"},
+    {0, "html", "FILE", OPTION_TEXT, offsetof(bench_options, html_path),
+     .help = "also write a page: rates by depth and by streams, beside the machine's limits, and with --profile by "
+             "operation"},
     {0, "vs", "FILE", OPTION_TEXT, offsetof(bench_options, vs_path),
      .help = "compare with a file that --json wrote; changes over 3 % are flagged"},
     {0, "fail-on-regression", NULL, OPTION_FLAG, offsetof(bench_options, fails_when_slower),

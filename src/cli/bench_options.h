@@ -21,10 +21,10 @@ typedef struct bench_options {
     bench_list kv_types; // of rn_kv_type
     int32_t n_repeats;
     bool is_json, wants_profile, wants_no_limits, fails_when_slower;
-    const char *vs_path, *trace_path; // NULL: none
+    const char *vs_path, *trace_path, *html_path; // NULL: none
 } bench_options;
 
-enum { BENCH_MEASURED_ROWS = 8, BENCH_ANSWER_ROWS = 5, BENCH_MODEL_ROWS = 1 };
+enum { BENCH_MEASURED_ROWS = 8, BENCH_ANSWER_ROWS = 6, BENCH_MODEL_ROWS = 1 };
 extern const option bench_measured_rows[BENCH_MEASURED_ROWS], bench_answer_rows[BENCH_ANSWER_ROWS],
     bench_model_rows[BENCH_MODEL_ROWS];
 

@@ -13,6 +13,9 @@ void bench_print_json(const bench_row *rows, size_t n, const bench_machine *m, b
 // Everything below for people, adapted to stdout's width, colour and character set.
 void bench_print_text(const bench_row *rows, size_t n, const bench_machine *m, bytes *to);
 
+// A page (report/report_html.h).
+void bench_print_html(const bench_row *rows, size_t n, const bench_machine *m, bytes *to);
+
 // Columns whose value is the same default in all rows are left out.
 void bench_print_table(const bench_row *rows, size_t n, bytes *to);
 

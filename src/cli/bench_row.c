@@ -36,6 +36,15 @@ bench_share bench_row_share(const bench_row *row, bench_kind kind) {
                          f->int8_products_s / row->limits.int8_products_s};
 }
 
+bool bench_row_add_limits(const bench_row *rows, size_t i, bytes *to) {
+    const bench_row *const r = &rows[i];
+    const rn_limits *const l = &r->limits;
+    if (!l->struct_size || (i > 0 && l->read_bytes_s == r[-1].limits.read_bytes_s)) return false;
+    bytes_add_format(to, "%d thread%s: memory read at %.2f GB/s, int8 products at %.3f TOPS (%s)", r->n_threads,
+                     r->n_threads == 1 ? "" : "s", l->read_bytes_s / 1e9, 2 * l->int8_products_s / 1e12, r->cpu);
+    return true;
+}
+
 bool bench_share_is_read(bench_share s) { return s.read >= s.int8; }
 
 const char *bench_row_verdict(const bench_row *row, bench_kind kind) {

@@ -37,6 +37,8 @@ typedef struct bench_share {
     double read, int8; // 1: the limit; NaN: not measured
 } bench_share;
 bench_share bench_row_share(const bench_row *row, bench_kind kind);
+// Adds the limits that the engine of row i measured as a sentence. False: none were measured, or they are those of the row before.
+bool bench_row_add_limits(const bench_row *rows, size_t i, bytes *to);
 bool bench_share_is_read(bench_share s); // reading is the nearer limit
 
 // "faster", "slower" by more than BENCH_CHANGE, "same"; NULL: there is no old figure.

@@ -26,14 +26,9 @@ static void add_head(const bench_row *rows, size_t n, const bench_machine *m, in
     bytes line = {0};
     bench_machine_print(m, &line);
     add_wrapped(to, line.data, 0, width);
-    for (const bench_row *r = rows; r < rows + n; r++) {
-        const rn_limits *l = &r->limits;
-        if (!l->struct_size || (r > rows && l->read_bytes_s == r[-1].limits.read_bytes_s)) continue;
+    for (size_t i = 0; i < n; i++) {
         line.n = 0;
-        bytes_add_format(&line, "%d thread%s: memory read at %.2f GB/s, int8 products at %.3f TOPS (%s)",
-                         r->n_threads, r->n_threads == 1 ? "" : "s", l->read_bytes_s / 1e9,
-                         2 * l->int8_products_s / 1e12, r->cpu);
-        add_wrapped(to, line.data, 0, width);
+        if (bench_row_add_limits(rows, i, &line)) add_wrapped(to, line.data, 0, width);
     }
     bytes_free(&line);
 }

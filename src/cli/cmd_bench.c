@@ -18,6 +18,7 @@ typedef struct bench {
     bench_old *old; // NULL: none
     bench_trace trace;
     bench_machine here;
+    out_file html;
     rn_model_info model; // the open model
     rn_limits limits;    // of the open engine
     bench_ground ground;
@@ -199,6 +200,14 @@ static int run_model(bench *b, size_t i) {
     return code;
 }
 
+static bool write_page(bench *b) {
+    bytes text = {0};
+    bench_print_html(b->rows, b->n_rows, &b->here, &text);
+    out_file_write(&b->html, text.data, text.n);
+    bytes_free(&text);
+    return out_file_commit(&b->html);
+}
+
 static int answer(bench *b) {
     bytes text = {0};
     output out = {0};
@@ -206,6 +215,7 @@ static int answer(bench *b) {
     progress_hide(&b->on.bar);
     if (b->old) bench_old_say_rest(b->old, b->here.processor);
     if (b->opt.trace_path && !bench_trace_commit(&b->trace)) code = EXIT_CODE_FAILED;
+    if (b->opt.html_path && !write_page(b)) code = EXIT_CODE_FAILED;
     if (b->opt.is_json)
         bench_print_json(b->rows, b->n_rows, &b->here, &text);
     else
@@ -226,10 +236,14 @@ static int check_all(bench *b) {
     for (size_t i = 0; i < b->opt.n_models && code == EXIT_CODE_OK; i++) {
         code = open_model(b, i);
         if (code == EXIT_CODE_OK) code = for_each_case(b, widen);
+        if (code == EXIT_CODE_OK && b->opt.html_path)
+            code = machine_check_output(&b->on, b->opt.vs_path, b->opt.html_path);
         machine_close_models(&b->on);
     }
     if (code == EXIT_CODE_OK && b->opt.vs_path && !(b->old = bench_old_read(b->opt.vs_path))) code = EXIT_CODE_FAILED;
     if (code == EXIT_CODE_OK && b->opt.trace_path && !bench_trace_open(&b->trace, b->opt.trace_path))
+        code = EXIT_CODE_FAILED;
+    if (code == EXIT_CODE_OK && b->opt.html_path && !out_file_open(&b->html, b->opt.html_path))
         code = EXIT_CODE_FAILED;
     return code;
 }
@@ -273,6 +287,7 @@ int cmd_bench(int n_args, char **args) {
     for (size_t i = 0; i < b.n_rows; i++) bench_row_free(&b.rows[i]);
     free(b.rows);
     bench_trace_drop(&b.trace);
+    out_file_drop(&b.html);
     bench_old_free(b.old);
     machine_close(&b.on);
     return code;

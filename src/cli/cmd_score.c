@@ -7,6 +7,7 @@
 #include "app/numbers.h"
 #include "cli/command.h"
 #include "cli/kl_rows.h"
+#include "cli/score_html.h"
 #include "cli/score_rows.h"
 #include <errno.h>
 #include <math.h>
@@ -15,13 +16,14 @@
 
 typedef struct score {
     machine on;
-    const char *ids_option, *text_file, *logits_path, *reference;
+    const char *ids_option, *text_file, *logits_path, *reference, *html_path;
     bool is_json;
     const int32_t *ids;
     size_t n_ids;
     double *nll;     // [n_ids - 1]
     int32_t *argmax; // [n_ids]
-    out_file logits;
+    out_file logits, html;
+    score_page page;
     kl_rows kl;
 } score;
 
@@ -34,6 +36,9 @@ static const option score_rows[] = {
     {0, "kl", "REFERENCE", OPTION_TEXT, offsetof(score, reference),
      .help = "compare with this reference model, such as the one that MODEL was quantized from: the KL divergence of "
              "the distributions"},
+    {0, "html", "FILE", OPTION_TEXT, offsetof(score, html_path),
+     .help =
+         "also write a page: the text coloured by probability, with what else was probable, and its loss as a plot"},
     {0, "json", NULL, OPTION_FLAG, offsetof(score, is_json),
      .help =
          "{\"nll\": [..], \"argmax\": [..], \"ppl\": ..}, with --kl also {\"kl\": {\"mean\": .., \"p99\": .., \"top1\": ..}}"},
@@ -50,6 +55,7 @@ static bool take_row(void *user, size_t i, const float *logits, int32_t n_vocab)
     score *const s = user;
     s->argmax[i] = row_argmax(logits, n_vocab);
     if (i + 1 < s->n_ids) s->nll[i] = row_nll(logits, n_vocab, s->ids[i + 1]);
+    if (s->html_path) score_page_take(&s->page, i, logits, n_vocab);
     if (s->logits.to) {
         if (i == 0) npy_write_head(&s->logits, s->n_ids, (uint64_t)n_vocab);
         out_file_write(&s->logits, logits, sizeof *logits * (size_t)n_vocab);
@@ -101,6 +107,14 @@ static void print_result(score *s, bytes *text) {
     bytes_add_text(text, "\n");
 }
 
+static bool write_page(score *s) {
+    bytes text = {0};
+    score_page_print(&s->page, s->on.model, s->ids_option ? "token ids" : s->text_file, s->ids, s->nll, &text);
+    out_file_write(&s->html, text.data, text.n);
+    bytes_free(&text);
+    return out_file_commit(&s->html);
+}
+
 static int score_ids(score *s) {
     rn_error err = {0};
     bytes text = {0};
@@ -110,6 +124,8 @@ static int score_ids(score *s) {
         return EXIT_CODE_FAILED;
     }
     if (s->logits_path && !out_file_open(&s->logits, s->logits_path)) return EXIT_CODE_FAILED;
+    if (s->html_path && !out_file_open(&s->html, s->html_path)) return EXIT_CODE_FAILED;
+    if (s->html_path) score_page_reserve(&s->page, s->n_ids);
     s->nll = app_alloc(s->n_ids * sizeof *s->nll);
     s->argmax = app_alloc(s->n_ids * sizeof *s->argmax);
     if (s->reference) kl_rows_reserve(&s->kl, s->n_ids);
@@ -119,6 +135,7 @@ static int score_ids(score *s) {
     const bool disk_failed = s->logits.why != 0;
     if (st != RN_OK && !disk_failed) return machine_failed(&err);
     if (s->logits.to && !out_file_commit(&s->logits)) return EXIT_CODE_FAILED;
+    if (s->html_path && !write_page(s)) return EXIT_CODE_FAILED;
     print_result(s, &text);
     output_write(&out, text.data, text.n);
     bytes_free(&text);
@@ -160,10 +177,13 @@ static int run_score(score *s) {
     if ((code = machine_open_model(&s->on)) == EXIT_CODE_OK && (code = find_ids(s, &list, &made)) == EXIT_CODE_OK &&
         (!s->reference || (code = machine_open_reference(&s->on, s->reference)) == EXIT_CODE_OK) &&
         (!s->logits_path || (code = machine_check_output(&s->on, s->text_file, s->logits_path)) == EXIT_CODE_OK) &&
+        (!s->html_path || (code = machine_check_output(&s->on, s->text_file, s->html_path)) == EXIT_CODE_OK) &&
         (code = machine_open_engine(&s->on)) == EXIT_CODE_OK)
         code = score_ids(s);
     kl_rows_free(&s->kl);
     out_file_drop(&s->logits);
+    out_file_drop(&s->html);
+    score_page_free(&s->page);
     free(s->nll);
     free(s->argmax);
     free(list.ids);

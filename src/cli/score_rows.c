@@ -9,9 +9,22 @@ int32_t row_argmax(const float *logits, int32_t n_vocab) {
     return best;
 }
 
-double row_nll(const float *logits, int32_t n_vocab, int32_t id) {
+double row_log_sum(const float *logits, int32_t n_vocab) {
     const double top = (double)logits[row_argmax(logits, n_vocab)];
     double sum = 0;
     for (int32_t i = 0; i < n_vocab; i++) sum += exp((double)logits[i] - top);
-    return top + log(sum) - (double)logits[id];
+    return top + log(sum);
+}
+
+double row_nll(const float *logits, int32_t n_vocab, int32_t id) {
+    return row_log_sum(logits, n_vocab) - (double)logits[id];
+}
+
+double row_entropy(const float *logits, int32_t n_vocab, double log_sum) {
+    double sum = 0;
+    for (int32_t i = 0; i < n_vocab; i++) {
+        const double logprob = (double)logits[i] - log_sum;
+        if (logprob > -700) sum -= exp(logprob) * logprob; // else 0, also where the logit is minus infinity
+    }
+    return sum;
 }

@@ -8,6 +8,9 @@
 
 // -log p(id) under softmax(logits), in nats. Sums in double, after subtracting the largest logit.
 double row_nll(const float *logits, int32_t n_vocab, int32_t id);
+// log(sum of exp(logits)), and the entropy of softmax(logits) in nats, given that.
+double row_log_sum(const float *logits, int32_t n_vocab);
+double row_entropy(const float *logits, int32_t n_vocab, double log_sum);
 // Index of the largest logit; the first of equal ones.
 int32_t row_argmax(const float *logits, int32_t n_vocab);
 

@@ -29,13 +29,17 @@ export async function run() {
 }
 
 let browser = null;
-export const asked = [];        // every address that any page asked for
-export async function open({port = given.two, settings = {}, hash = '', options = {}, context = null, wait = '#input', init = null} = {}) {
+export async function browserOf() {
   if (!browser) {
     const {chromium} = await import(pathToFileURL(`${given.playwright}/index.mjs`));
     browser = await chromium.launch({executablePath: given.chromium, args: ['--no-sandbox', '--disable-dev-shm-usage']});
   }
-  const own = context || await browser.newContext({viewport: {width: 1280, height: 800}, ...options});
+  return browser;
+}
+
+export const asked = [];        // every address that any page asked for
+export async function open({port = given.two, settings = {}, hash = '', options = {}, context = null, wait = '#input', init = null} = {}) {
+  const own = context || await (await browserOf()).newContext({viewport: {width: 1280, height: 800}, ...options});
   const page = await own.newPage();
   page.problems = [];
   page.on('pageerror', e => page.problems.push(e.stack));

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 // LOOK_MS: how often to look for Ctrl+C and the terminal's width.
-enum { MOST_MODELS = 8, MOST_SETTINGS = 16, LOOK_MS = 100, TOKENS = 128 };
+enum { MOST_MODELS = 8, MOST_SETTINGS = 16, LOOK_MS = 100, TOKENS = 128, ALTERNATIVES = 5 };
 
 typedef struct compare {
     machine on; // without its models
@@ -36,6 +36,8 @@ typedef struct compare {
     chat_options chat;
     bytes messages;
     bool is_json;
+    const char *html_path; // NULL: no page
+    out_file html;
     compare_lane *lanes;
     size_t n_lanes;
     lane_columns columns;
@@ -75,6 +77,9 @@ static const option compared_rows[] = {
 static const option output_rows[] = {
     {0, "json", NULL, OPTION_FLAG, offsetof(compare, is_json),
      .help = "one JSON object, when all have ended: texts, tokens, probabilities and measures"},
+    {0, "html", "FILE", OPTION_TEXT, offsetof(compare, html_path),
+     .help = "also write a page: the texts coloured by probability, with what else was probable, plots, and where "
+             "texts part"},
 };
 static const option length_rows[] = {
     {'n', "max-tokens", "N", OPTION_INT, offsetof(generation, n), -1, INT32_MAX,
@@ -128,6 +133,17 @@ static int open_models(compare *c) {
     return EXIT_CODE_OK;
 }
 
+// The page's file, before anything is generated for it.
+static int open_page(compare *c) {
+    bool is_read = c->prompt.file && file_is_same(c->prompt.file, c->html_path);
+    for (size_t m = 0; m < c->n_models; m++) is_read = is_read || rn_model_reads(c->models[m], c->html_path);
+    if (is_read) {
+        say("%s: is an input file too: give the output another name", c->html_path);
+        return EXIT_CODE_USAGE;
+    }
+    return out_file_open(&c->html, c->html_path) ? EXIT_CODE_OK : EXIT_CODE_FAILED;
+}
+
 static int open_engine(compare *c) {
     rn_engine_options opt;
     rn_error err = {0};
@@ -157,7 +173,7 @@ static int begin_lane(compare *c, compare_lane *l) {
     rn_part part;
     rn_error err = {0};
     rn_request_init(&req);
-    if (l->g->logprobs < 0) l->g->logprobs = 0;
+    if (l->g->logprobs < 0) l->g->logprobs = c->html_path ? ALTERNATIVES : 0;
     if (l->g->sampled_logprobs < 0) l->g->sampled_logprobs = 0; // for entropies
     bool ok = compare_settings_compile(l);
     if (!ok) return EXIT_CODE_FAILED;
@@ -251,6 +267,12 @@ static int tell(compare *c) {
         compare_print_table(&all, term_is(STDOUT_FILENO) ? term_width(STDOUT_FILENO) : INT_MAX, &text);
     }
     output_write(&c->out, text.data, text.n);
+    if (c->html_path) {
+        text.n = 0;
+        compare_print_html(&all, &text);
+        out_file_write(&c->html, text.data, text.n);
+        if (!out_file_commit(&c->html)) code = EXIT_CODE_FAILED;
+    }
     bytes_free(&text);
     for (size_t i = 0; i < c->n_lanes; i++)
         if (c->lanes[i].finish == RN_FINISH_ERROR) {
@@ -298,6 +320,7 @@ static int run_compare(compare *c, const options *parsed) {
     interrupt_catch();
     if ((code = chat_options_open(&c->chat)) != EXIT_CODE_OK) return code;
     if ((code = open_models(c)) != EXIT_CODE_OK) return code;
+    if (c->html_path && (code = open_page(c)) != EXIT_CODE_OK) return code;
     if ((code = open_engine(c)) != EXIT_CODE_OK) return code;
     return generate(c);
 }
@@ -305,6 +328,7 @@ static int run_compare(compare *c, const options *parsed) {
 static void close_compare(compare *c) {
     for (size_t i = 0; i < c->n_lanes; i++) compare_lane_free(&c->lanes[i]);
     free(c->lanes);
+    out_file_drop(&c->html);
     lane_columns_free(&c->columns);
     chat_options_free(&c->chat);
     bytes_free(&c->messages);

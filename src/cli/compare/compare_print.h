@@ -17,9 +17,17 @@ typedef struct comparison {
     double self_bleu;
 } comparison;
 
+// The figures of one lane as people read them, in the order of compare_heads. text: COMPARE_FIGURES * HUMAN_BYTES bytes (app/wrap.h).
+enum { COMPARE_FIGURES = 11 };
+extern const char *const compare_heads[COMPARE_FIGURES];
+void compare_figures(const compare_lane *l, char *text);
+bool compare_shares_seed(const comparison *c); // all lanes have one
+
 // Lanes as rows; where that is wider than `width`, figures as rows.
 void compare_print_table(const comparison *c, int width, bytes *to);
 // One object: docs/compare.md has its members.
 void compare_print_json(const comparison *c, bytes *to);
+// A page (report/report_html.h).
+void compare_print_html(const comparison *c, bytes *to);
 
 #endif

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIGURES = 11 };
-static const char *const heads[FIGURES] = {"tokens", "tok/s",  "rows",   "logprob", "entropy", "dist-1",
-                                           "dist-2", "dist-3", "repeat", "BLEU",    "end"};
+const char *const compare_heads[COMPARE_FIGURES] = {"tokens", "tok/s",  "rows",   "logprob", "entropy", "dist-1",
+                                                    "dist-2", "dist-3", "repeat", "BLEU",    "end"};
 
 static void put(char **cell, double v, int n_digits) {
     if (isnan(v))
@@ -19,8 +18,7 @@ static void put(char **cell, double v, int n_digits) {
     *cell += HUMAN_BYTES;
 }
 
-// The figures of one lane, in the order of heads. text: FIGURES * HUMAN_BYTES bytes.
-static void fill_figures(const compare_lane *l, char *text) {
+void compare_figures(const compare_lane *l, char *text) {
     char *cell = text;
     put(&cell, (double)l->usage.completion_tokens, 0);
     put(&cell, compare_lane_rate(l), 1);
@@ -39,17 +37,18 @@ static char *label_of(const comparison *c, const compare_lane *l) {
 
 // Figures of the lanes from..to as a table; across: lanes are columns.
 static void add_table(const comparison *c, size_t from, size_t to, bool across, bytes *out) {
-    const size_t n = to - from, n_rows = across ? FIGURES + 1 : n + 1, n_columns = across ? n + 1 : FIGURES + 1;
+    const size_t n = to - from, n_rows = across ? COMPARE_FIGURES + 1 : n + 1,
+                 n_columns = across ? n + 1 : COMPARE_FIGURES + 1;
     const char **const cells = app_alloc(n_rows * n_columns * sizeof *cells);
-    char *const figures = app_alloc(n * FIGURES * HUMAN_BYTES);
+    char *const figures = app_alloc(n * COMPARE_FIGURES * HUMAN_BYTES);
     char **const labels = app_alloc(n * sizeof *labels);
     cells[0] = "";
-    for (size_t k = 0; k < FIGURES; k++) cells[across ? (k + 1) * n_columns : k + 1] = heads[k];
+    for (size_t k = 0; k < COMPARE_FIGURES; k++) cells[across ? (k + 1) * n_columns : k + 1] = compare_heads[k];
     for (size_t i = 0; i < n; i++) {
-        char *const own = figures + i * FIGURES * HUMAN_BYTES;
-        fill_figures(&c->lanes[from + i], own);
+        char *const own = figures + i * COMPARE_FIGURES * HUMAN_BYTES;
+        compare_figures(&c->lanes[from + i], own);
         cells[across ? i + 1 : (i + 1) * n_columns] = labels[i] = label_of(c, &c->lanes[from + i]);
-        for (size_t k = 0; k < FIGURES; k++)
+        for (size_t k = 0; k < COMPARE_FIGURES; k++)
             cells[across ? (k + 1) * n_columns + i + 1 : (i + 1) * n_columns + k + 1] = own + k * HUMAN_BYTES;
     }
     table_add(out, cells, n_rows, n_columns);
@@ -83,10 +82,15 @@ static void add_narrow(const comparison *c, int width, bytes *to) {
     }
 }
 
+bool compare_shares_seed(const comparison *c) {
+    for (size_t i = 1; i < c->n; i++)
+        if (c->lanes[i].seed != c->lanes[0].seed) return false;
+    return true;
+}
+
 // "self-BLEU 0.31, seed 7": the seed only if all lanes have it.
 static void add_last_line(const comparison *c, bytes *to) {
-    bool is_shared = true;
-    for (size_t i = 1; i < c->n; i++) is_shared = is_shared && c->lanes[i].seed == c->lanes[0].seed;
+    const bool is_shared = compare_shares_seed(c);
     if (!isnan(c->self_bleu)) bytes_add_format(to, "self-BLEU %.2f%s", c->self_bleu, is_shared ? ", " : "\n");
     if (is_shared) bytes_add_format(to, "seed %" PRIu64 "\n", c->lanes[0].seed);
 }
