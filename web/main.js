@@ -13,8 +13,8 @@ import {listConversations, onOtherTab, onStoreError, openStore, readConversation
 import {runs, Talk} from './talk.js';
 
 const LAST = 'runnel-settings';
-let models = [], props = {sampling: [], presets: []}, talk = null, view = 'chat';
-const info = () => ({models});
+let models = [], props = {sampling: [], presets: [], strategies: []}, talk = null, view = 'chat';
+const info = () => ({models, strategies: props.strategies});
 const main = find('main'), narrow = matchMedia('(max-width: 50rem)');
 
 // ---- the server: what it is, and its key ----------------------------------------------------------------------------

@@ -47,16 +47,23 @@ export class SettingsForm {
       this.models.map(m => h('option', {value: m.id}, m.id)));
     model.value = this.models.some(m => m.id === s.model) ? s.model : this.models[0]?.id;
     const choose = () => {
-      this.change({preset: preset.value, values: {}});
+      this.change({preset: preset.value, strategy: '', values: {}});
       this.draw();
       this.el.querySelector('[name=preset]').focus();
     };
     const preset = h('select', {name: 'preset', onchange: choose},
       h('option', {value: ''}, 'none'), props.presets.map(p => h('option', {value: p.name, title: p.help}, p.name)));
     preset.value = s.preset;
+    const strategy = h('select', {name: 'strategy', onchange: () => {
+      this.change({strategy: strategy.value, preset: '', values: {}});
+      this.draw();
+      this.el.querySelector('[name=strategy]').focus();
+    }}, h('option', {value: ''}, 'none'), (props.strategies || []).map(x => h('option', {value: x.name, title: x.help}, x.name)));
+    strategy.value = s.strategy;
     fill(this.el,
       this.models.length > 1 || this.isColumn ? labelled('Model', model) : labelled('Model', model, this.modelWords()),
       this.adapters(), this.isColumn ? null : this.area('system', 'System prompt', 4),
+      this.isColumn ? labelled('Strategy', strategy, props.strategies?.find(x => x.name === s.strategy)?.help) : null,
       labelled('Preset', preset, props.presets.find(p => p.name === s.preset)?.help),
       h('fieldset', h('legend', 'Sampling'), props.sampling.filter(f => f.name in NAMES).map(f => this.sampling(f)),
         h('details', h('summary', 'More samplers'), props.sampling.filter(f => !(f.name in NAMES)).map(f => this.sampling(f)))),
@@ -98,7 +105,7 @@ export class SettingsForm {
       box.focus();
     });
     const show = () => {
-      const v = effective(s, f, this.props.presets);
+      const v = effective(s, f, this.props.presets, this.props.strategies);
       box.value = v;
       if (slider) slider.value = v;
       reset.hidden = !(f.name in s.values);

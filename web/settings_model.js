@@ -1,6 +1,6 @@
 // A conversation's settings and their conversion to a request.
 
-export const DEFAULTS = {model: '', system: '', preset: '', values: {}, seed: '', stop: [], max_tokens: '', truncate: 'old', tools: '', variables: '', schema: '', lora: {},
+export const DEFAULTS = {model: '', system: '', preset: '', strategy: '', values: {}, seed: '', stop: [], max_tokens: '', truncate: 'old', tools: '', variables: '', schema: '', lora: {},
   alternatives: 5};
 
 // Completes settings, also those from a file or an older version of the page: values of a wrong type are ignored.
@@ -13,9 +13,13 @@ export function withDefaults(s) {
   return out;
 }
 
-// Returns the value in effect for a sampling field: the user's, else the preset's, else the default.
-export function effective(settings, field, presets) {
-  if (field.name in settings.values) return settings.values[field.name];
+// What a strategy of the compare view stands for: members of a request.
+export const membersOf = (settings, strategies = []) => strategies.find(s => s.name === settings.strategy)?.members || {};
+
+// Returns the value in effect for a sampling field: the user's, else the strategy's, else the preset's, else the default.
+export function effective(settings, field, presets, strategies) {
+  const own = {...membersOf(settings, strategies), ...settings.values};
+  if (field.name in own) return own[field.name];
   return presets.find(p => p.name === settings.preset)?.values[field.name] ?? field.default;
 }
 
@@ -31,8 +35,8 @@ export const readVariables = text => parseJson(text, 'Template variables', 'an o
 
 export const readSchema = text => parseJson(text, 'Schema', 'an object, true or false', v => typeof v === 'boolean' || (v && typeof v === 'object' && !Array.isArray(v)));
 
-export function requestOf(settings) {
-  const body = {...settings.values};
+export function requestOf(settings, strategies) {
+  const body = {...membersOf(settings, strategies), ...settings.values};
   if (settings.model) body.model = settings.model;
   // A list names all adapters that are used: an empty one, none.
   if (Object.keys(settings.lora).length) body.lora = Object.entries(settings.lora).filter(([, scale]) => scale).map(([name, scale]) => ({name, scale}));

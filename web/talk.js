@@ -20,7 +20,7 @@ const now = () => { clock = Math.max(clock + 1, Date.now()); return clock; };   
 export class Talk extends EventTarget {
   constructor(info, conversation, messages) {
     super();
-    this.info = info;       // () => {models: [...]}
+    this.info = info;       // () => {models: [...], strategies: [...]}
     this.c = conversation || {id: unique(), title: '', created: now(), updated: now(), settings: withDefaults({}), selected: {}};
     this.c.settings = withDefaults(this.c.settings);
     const known = new Set(messages?.map(m => m.id));
@@ -127,7 +127,7 @@ export class Talk extends EventTarget {
   }
 
   async body(message, data, goesOn) {
-    const settings = withDefaults(message.settings || this.c.settings), body = requestOf(settings);
+    const settings = withDefaults(message.settings || this.c.settings), body = requestOf(settings, this.info().strategies);
     const above = this.tree.above(message.id), model = this.model(settings);
     if (goesOn && message.seed !== undefined) body.seed = message.seed;
     if (goesOn && body.max_tokens > 0 && message.branched !== undefined) body.max_tokens = Math.max(1, body.max_tokens - data.tokens.length);

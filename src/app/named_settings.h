@@ -12,6 +12,7 @@
 typedef struct named_settings {
     const char *name, *words; // words: what sets it apart, for people
     const char *members;      // JSON
+    int n_seqs;               // sequences that it takes beside a stream's own (rn_engine_options.n_seqs)
 } named_settings;
 
 extern const named_settings named_settings_rows[];           // ends with a name of NULL

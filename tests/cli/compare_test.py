@@ -206,6 +206,16 @@ def several_models_and_forms_of_answers_are_compared():
 
 
 @test
+def beams_are_compared_with_samples_in_one_batch():
+    greedy, beam, wild = compare('-n', '20', '--seed', '3', *flags(['greedy', 'beam', 'wild']), PROMPT)['lanes']
+    own = runnel('run', PROMPT, '-n', '20', '--strategy', 'beam', '--num-beams', '4', '--json').ok().lines
+    equal(beam['text'], ''.join(line['text'] for line in own))
+    check(sum(t['logprob'] for t in beam['logprobs']) >= sum(t['logprob'] for t in greedy['logprobs']), 'the search found no worse text')
+    # The prompt's rows and one for each beam and step.
+    check(beam['measures']['model_rows'] > 3 * wild['measures']['model_rows'], beam['measures'], wild['measures'])
+
+
+@test
 def a_conversation_is_answered():
     with Folder() as folder:
         (folder / 'm.gguf').write_bytes(script_model.make({'Q': ['An', ' answer']}, PLAIN))
@@ -342,7 +352,7 @@ def plain_terminals_get_no_escapes():
 
 
 WRONG = [
-    (['-s', 'gredy'], "--settings: 'gredy' is not one of greedy, focused, balanced, creative, wild, code, chat, story, summary, nor a JSON object: did you mean greedy?"),
+    (['-s', 'gredy'], "--settings: 'gredy' is not one of greedy, focused, balanced, creative, wild, beam, code, chat, story, summary, nor a JSON object: did you mean greedy?"),
     (['-s', '{"temp": 9}'], '--settings: {"temp": 9}: temp: 9 is outside 0..5'),
     (['-s', '{"temp": 1'], '--settings: {"temp": 1: '),
     (['-s', '{"strength": 1}'], 'strength: unknown member'),

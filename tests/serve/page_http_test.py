@@ -2,6 +2,7 @@
 """The files of the page as the server gives them: types, tags, compression, policy; and who may have them."""
 import gzip
 import hashlib
+import json
 import re
 
 from api import serving
@@ -96,7 +97,18 @@ def props_say_every_sampling_field_and_preset_as_the_help_does():
         equal([p['name'] for p in props['presets']], ['greedy', 'focused', 'balanced', 'creative', 'wild', 'code', 'chat', 'story', 'summary'])
         check(all(p['help'] and set(p['values']) == set(props['default_generation_settings']) for p in props['presets']), props['presets'])
         equal(next(p for p in props['presets'] if p['name'] == 'greedy')['values']['temp'], 0)
+        equal([row['name'] for row in props['strategies']], ['greedy', 'focused', 'balanced', 'creative', 'wild'])
         equal(s.get('/v1/models').json['data'][0]['meta']['can_chat'], False)
+
+
+@test
+def each_strategy_of_props_is_answered():
+    with serving(MODEL, '--beams', '4') as s:
+        rows = s.get('/props').json['strategies']
+        equal(rows[-1]['name'], 'beam')
+        for row in rows:
+            answer = s.post('/v1/runnel/generate', json.dumps({'prompt': 'Tom', 'max_tokens': 2, **row['members']}))
+            check(row['help'] and answer.status == 200, row, answer.json)
 
 
 @test

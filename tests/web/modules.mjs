@@ -14,7 +14,7 @@ process.on('exit', () => fs.rmSync(folder, {recursive: true, force: true}));
 globalThis.addEventListener ??= () => {};
 const load = name => import(pathToFileURL(path.join(folder, name)));
 const {EventReader} = await load('sse.js'), {Tree, ROOT} = await load('tree.js'), {fold, matchAt, snippet, words} = await load('search.js');
-const {effective, messagesOf, plainText, requestOf, withDefaults} = await load('settings_model.js'), {Answer, emptyData} = await load('answer.js');
+const {effective, messagesOf, plainText, requestOf, withDefaults} = await load('settings_model.js'), {commonLength, partingWords} = await load('parting.js'), {Answer, emptyData} = await load('answer.js');
 const {readMetrics} = await load('server_view.js'), {steps} = await load('tokens.js'), {figureWords, gapSummary} = await load('figures.js');
 
 function read(pieces) {
@@ -82,6 +82,17 @@ test(function settings_become_exactly_the_members_that_were_set() {
   assert.deepEqual(withDefaults({stop: 5, values: {temp: 'x', top_k: 3}, tools: [], seed: 7, model: null}), withDefaults({values: {top_k: 3}}));
   const field = {name: 'temp', default: 1}, presets = [{name: 'p', values: {temp: 2}}];
   assert.deepEqual([effective(s, field, presets), effective({...s, preset: 'p'}, field, presets), effective({...s, preset: 'p', values: {temp: 3}}, field, presets)], [1, 2, 3]);
+  const strategies = [{name: 'hot', members: {temp: 4, top_k: 5}}], hot = withDefaults({strategy: 'hot', values: {top_k: 6}, alternatives: -1, truncate: 'none'});
+  assert.deepEqual([effective(hot, field, presets, strategies), effective(hot, {name: 'top_k', default: 1}, presets, strategies), effective(hot, field, presets)], [4, 6, 1]);
+  assert.deepEqual(requestOf(hot, strategies), {temp: 4, top_k: 6, token_times: true});
+  assert.deepEqual(requestOf(withDefaults({strategy: 'unknown'}), strategies).temp, undefined);
+});
+
+test(function texts_part_between_whole_characters() {
+  for (const [a, b, n] of [['', '', 0], ['abc', 'abd', 2], ['abc', 'abc', 3], ['abc', 'ab', 2], ['x\u{1F600}', 'x\u{1F601}', 1], ['\u{1F600}!', '\u{1F600}?', 2]]) assert.equal(commonLength(a, b), n, `${a} ${b}`);
+  assert.equal(partingWords({common: 1, isSame: false}), 'Goes on otherwise than column 1 after 1 character.');
+  assert.equal(partingWords({common: 5, isSame: true}), 'The same text as in column 1.');
+  assert.equal(partingWords(null), '');
 });
 
 test(function a_conversation_is_sent_as_it_was_said() {

@@ -112,6 +112,55 @@ test(async function settings_are_compared_side_by_side_and_one_answer_is_kept() 
   });
 });
 
+test(async function strategies_are_compared_with_one_seed_and_it_is_marked_where_their_texts_part() {
+  await using({settings: {model: 'stories', max_tokens: '40'}}, async page => {
+    const bodies = await pace(page, 0), finished = n => page.waitForFunction(k => document.querySelectorAll('.column .message[data-state=done]').length === k, n);
+    await page.keyboard.press('Alt+2');
+    const columns = page.locator('.column');
+    assert.deepEqual(await columns.locator('summary span').allInnerTexts(), ['greedy', 'creative']);
+    await page.getByRole('button', {name: 'Add a column'}).click();
+    await columns.nth(2).locator('summary').first().click();
+    await columns.nth(2).locator('select[name=strategy]').selectOption('focused');
+    assert.match(await columns.nth(2).locator('.column-settings').innerText(), /temp 0.3, top-p 0.9/);
+    assert.equal(await columns.nth(2).locator('input[name=temp]').inputValue(), '0.3');
+    await columns.nth(2).locator('summary').first().click();
+    for (const n of [0, 1, 2]) {
+      await columns.nth(n).locator('summary').first().click();
+      await columns.nth(n).locator('select[name=model]').selectOption('stories');
+      await columns.nth(n).locator('input[name=max_tokens]').fill('40');
+      await columns.nth(n).locator('input[name=max_tokens]').press('Tab');
+      await columns.nth(n).locator('summary').first().click();
+    }
+    await say(page, 'Once upon a time');
+    await finished(3);
+    assert.deepEqual(bodies.map(b => [b.temp, b.top_k, b.top_p]), [[0, undefined, undefined], [1.2, 50, 1], [0.3, 0, 0.9]]);
+    assert.equal(new Set(bodies.map(b => b.seed)).size, 1);
+    assert.ok(Number.isInteger(bodies[0].seed));
+    const texts = await columns.locator('.body').evaluateAll(list => list.map(b => b.textContent)), words = await columns.locator('.parting').allInnerTexts();
+    assert.equal(words[0], '');
+    for (const n of [1, 2]) {
+      let k = 0;
+      while (k < texts[0].length && texts[0][k] === texts[n][k]) k++;
+      assert.equal(words[n], texts[0] === texts[n] ? 'The same text as in column 1.' : `Goes on otherwise than column 1 after ${k} character${k === 1 ? '' : 's'}.`);
+    }
+    assert.notEqual(texts[0], texts[1]);
+    const marked = await page.evaluate(() => [...CSS.highlights.get('parting')].map(r => r.toString().trim()));
+    assert.ok(marked.length >= 2 && marked.every(Boolean), JSON.stringify(marked));
+    await picture(page, 'compare-strategies');
+    // A seed of a column's own stays its own; the others share one that is drawn anew.
+    await columns.nth(1).locator('summary').first().click();
+    await columns.nth(1).locator('input[name=seed]').fill('5');
+    await columns.nth(1).locator('input[name=seed]').press('Tab');
+    await say(page, 'Once upon a time');
+    await page.waitForFunction(() => document.querySelectorAll('.column .message[data-state=done]').length === 3);
+    await page.waitForFunction(() => [...document.querySelectorAll('.column .message .foot')].some(f => /seed 5\b/.test(f.innerText)));
+    const seeds = bodies.slice(3).map(b => b.seed);
+    assert.equal(seeds[1], 5);
+    assert.equal(seeds[0], seeds[2]);
+    assert.notEqual(seeds[0], bodies[0].seed);
+  });
+});
+
 test(async function figures_come_with_the_answer_and_a_plot_of_its_gaps() {
   await using(tale, async page => {
     await pace(page, 20);

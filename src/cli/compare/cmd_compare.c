@@ -70,9 +70,10 @@ static const option compared_rows[] = {
      .help = "a GGUF file, a Hugging Face folder, or the name of a fetched model (default: $RUNNEL_MODEL, else the "
              "program's own); repeatable, up to 8"},
     {'s', "settings", "NAME|JSON", OPTION_EACH, .each = take_settings,
-     .help = "a way of generating: greedy, focused, balanced, creative, wild; another preset; or the members of a "
-             "request as a JSON object, with its \"name\"; repeatable, up to 16 (default greedy, balanced, creative; "
-             "with several models greedy)"},
+     .help =
+         "a way of generating: greedy, focused, balanced, creative, wild, beam; another preset; or the members of a "
+         "request as a JSON object, with its \"name\"; repeatable, up to 16 (default greedy, balanced, creative; "
+         "with several models greedy)"},
 };
 static const option output_rows[] = {
     {0, "json", NULL, OPTION_FLAG, offsetof(compare, is_json),

@@ -1,5 +1,6 @@
 // serve/api/sampling_json.c - see sampling_json.h.
 #include "serve/api/sampling_json.h"
+#include "app/named_settings.h"
 #include <runnel/runnel.h>
 
 static void put_number(json_writer *w, const char *name, const rn_field *f, double v) {
@@ -36,6 +37,20 @@ static void put_values(json_writer *w, const char *preset) {
         for (size_t i = 0; i < rn_n_sampling_fields(); i++)
             if (rn_sampling_field(i, &f)) put_number(w, f.name, &f, rn_sampling_get(&s, f.name));
     json_put_end(w, '}');
+}
+
+void sampling_put_strategies(json_writer *w, const char *name, int32_t n_seqs) {
+    json_member_begin(w, name, '[');
+    for (const named_settings *s = named_settings_rows; s->name; s++) {
+        if (s->n_seqs > n_seqs) continue;
+        json_put_begin(w, '{');
+        json_member_string(w, "name", s->name);
+        json_member_string(w, "help", s->words);
+        json_put_key(w, "members");
+        json_put_raw(w, s->members);
+        json_put_end(w, '}');
+    }
+    json_put_end(w, ']');
 }
 
 void sampling_put_presets(json_writer *w, const char *name) {

@@ -6,6 +6,8 @@
 
 void sampling_put_fields(json_writer *w,
                          const char *name); // [{"name", "help", "is_int", "min", "max", "default"}, ...]
+// [{"name", "help", "members": {...}}, ...] of app/named_settings.h: those that take at most n_seqs sequences beside a stream's own.
+void sampling_put_strategies(json_writer *w, const char *name, int32_t n_seqs);
 void sampling_put_presets(json_writer *w, const char *name); // [{"name", "help", "values": {...}}, ...]
 
 #endif
