@@ -166,6 +166,10 @@ struct op {
     struct {
         bool by_head;
     } linear;
+    // OP_RMS_NORM, OP_LAYER_NORM; 0: the program's norm_eps
+    struct {
+        float eps;
+    } norm;
     // OP_ROPE: index into ropes
     struct {
         int8_t table;

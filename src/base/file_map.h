@@ -44,6 +44,8 @@ typedef enum file_readers {
 } file_readers;
 rn_status file_out_begin(const char *path, file_readers readers, file_out **out, rn_error *err);
 rn_status file_out_write(file_out *f, const void *data, size_t n, rn_error *err);
+// What was written is in the temporary file, whose path is valid as long as f: it may be read before it is committed.
+rn_status file_out_flush(file_out *f, const char **temp_path, rn_error *err);
 rn_status file_out_commit(file_out *f, rn_error *err); // frees f, also on failure
 void file_out_abandon(file_out *f);                    // removes the temporary file; NULL is fine
 

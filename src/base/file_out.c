@@ -129,6 +129,12 @@ static rn_status sync_folder(file_out *f, rn_error *err) {
     return e == EIO ? file_sys_fail(f->path, "its folder cannot be synced", e, err) : RN_OK;
 }
 
+rn_status file_out_flush(file_out *f, const char **temp_path, rn_error *err) {
+    if (f->fd < 0) return fail(err, RN_E_IO, "%s: an earlier write failed", f->path);
+    *temp_path = f->temp_path;
+    return flush(f, err);
+}
+
 static rn_status commit(file_out *f, rn_error *err) {
     if (f->fd < 0) return fail(err, RN_E_IO, "%s: an earlier write failed", f->path);
     const rn_status st = flush(f, err);

@@ -64,7 +64,7 @@ static rn_status write_heads(const package *p, const char *heads, const char *ou
     if (st == RN_OK) st = gguf_writer_create(out, GGUF_DEFAULT_ALIGNMENT, &w, err);
     if (st == RN_OK) {
         put_metadata(w, p, arch, mix);
-        st = model_write(w, p, plans, package_n_tensors(p), NULL, o, err);
+        st = model_write(w, p, plans, package_n_tensors(p), NULL, o, false, err);
     }
     arena_free(&into);
     return st;

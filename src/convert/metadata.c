@@ -21,6 +21,10 @@ struct metadata_key metadata_key_of(const struct hparams *h, const char *name) {
     return k;
 }
 
+void metadata_own(const log_sink *log, const char *key) {
+    log_to(log, LOG_WARN, "key %s: is runnel's own, since GGUF has none for it; other readers ignore it", key);
+}
+
 // ---- values in the file's units -----------------------------------------------------------------
 
 static double grown(const struct hparams *h, double m) {
@@ -80,35 +84,34 @@ static bool has_default(const struct arch_facts *f, const struct hparam_row *row
            (row->at == AT(q_lora_rank) && f->is_mla); // required by llama.cpp
 }
 
-static rn_status put_row(gguf_writer *w, const struct hparams *h, const struct arch_facts *f,
-                         const struct hparam_row *row, rn_error *err) {
+// A number that is 0 where an absent key means another one, and which no key may state: put_none() names it.
+static bool is_none(const struct hparams *h, const struct arch_facts *f, const struct hparam_row *row) {
+    return hparam_get(h, row) == 0 && has_default(f, row) && row->kind != HPARAM_BOOL && !row->may_be_0;
+}
+
+static void put_row(gguf_writer *w, const struct hparams *h, const struct arch_facts *f,
+                    const struct hparam_row *row) {
     const char *const *names = row->in[HPARAMS_GGUF].names;
     const bool second =
         (row->at == AT(norm_eps) && f->has_layer_norm) || (row->at == AT(ssm_d_conv) && f->short_conv);
     const struct metadata_key key = metadata_key_of(h, names[second ? 1 : 0]);
     const bool of_experts = row->at == AT(expert_weights_norm);
     const double v = hparam_get(h, row);
-    if (v == 0 && !has_default(f, row) && !(of_experts && h->n_expert > 0)) return RN_OK;
-    if (v == 0 && row->kind != HPARAM_BOOL && !row->may_be_0)
-        return fail(err, RN_E_UNSUPPORTED, "%s: a model without it cannot be stored in a GGUF file", key.text);
+    if (v == 0 && !has_default(f, row) && !(of_experts && h->n_expert > 0)) return;
+    if (is_none(h, f, row)) return;
     if (row->kind == HPARAM_BOOL)
         gguf_put_bool(w, key.text, v != 0);
     else if (row->kind == HPARAM_FLOAT)
         gguf_put_f32(w, key.text, (float)v);
     else
         gguf_put_u32(w, key.text, (uint32_t)v); // not negative: checked when it was read
-    return RN_OK;
 }
 
-static rn_status put_scaling(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, rn_error *err) {
+static void put_scaling(gguf_writer *w, const struct hparams *h) {
     static const char *const names[] = {
         [ROPE_SCALING_LINEAR] = "linear", [ROPE_SCALING_YARN] = "yarn", [ROPE_SCALING_LONGROPE] = "longrope"};
-    if (h->rope_scaling == ROPE_SCALING_YARN && h->rope_exact_ramp != f->exact_ramp)
-        return fail(err, RN_E_UNSUPPORTED, "rope_scaling.truncate: %s cannot be stored in a GGUF file%s",
-                    h->rope_exact_ramp ? "false" : "true", h->rope_exact_ramp ? "" : " of this architecture");
     if (h->rope_scaling != ROPE_SCALING_NONE)
         gguf_put_string(w, metadata_key_of(h, "rope.scaling.type").text, str(names[h->rope_scaling]));
-    return RN_OK;
 }
 
 static void put_sections(gguf_writer *w, const struct hparams *h) {
@@ -120,23 +123,56 @@ static void put_sections(gguf_writer *w, const struct hparams *h) {
     for (int i = 0; i < N; i++) gguf_put_item_i32(w, h->rope_sections[i]);
 }
 
-static rn_status put_hparams(gguf_writer *w, const struct hparams *h, rn_error *err) {
+// ---- keys of our own ------------------------------------------------------------------------------
+
+static void put_own_bool(gguf_writer *w, const struct hparams *h, const char *name, bool v, const log_sink *log) {
+    const struct metadata_key key = metadata_key_of(h, name);
+    gguf_put_bool(w, key.text, v);
+    metadata_own(log, key.text);
+}
+
+static void put_own(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, const log_sink *log) {
+    if (h->rope_scaling == ROPE_SCALING_YARN && h->rope_exact_ramp != f->exact_ramp)
+        put_own_bool(w, h, "runnel.yarn_exact_ramp", h->rope_exact_ramp, log);
+    if (h->qk_norm != hparams_qk_norm_by_rule(f, h->n_expert)) put_own_bool(w, h, "runnel.qk_norm", h->qk_norm, log);
+}
+
+// The names of keys whose absence would mean a number, where the model has none.
+static void put_none(gguf_writer *w, const struct hparams *h, const struct arch_facts *f,
+                     const struct hparam_row *const *rows, size_t n, const log_sink *log) {
+    const struct metadata_key key = metadata_key_of(h, "runnel.none");
+    uint64_t n_none = 0;
+    for (size_t i = 0; i < n; i++) n_none += is_none(h, f, rows[i]);
+    if (n_none == 0) return;
+    gguf_put_array(w, key.text, GGUF_STRING, n_none);
+    for (size_t i = 0; i < n; i++)
+        if (is_none(h, f, rows[i])) gguf_put_item_string(w, str(rows[i]->in[HPARAMS_GGUF].names[0]));
+    metadata_own(log, key.text);
+}
+
+// ---- all ----------------------------------------------------------------------------------------------
+
+static void put_hparams(gguf_writer *w, const struct hparams *h, const log_sink *log) {
     const struct arch_facts *f = arch_facts_find(h->arch); // not NULL: checked before
     const struct hparams said = as_in_files(h, f);
-    rn_status st = RN_OK;
-    for (size_t i = 0; st == RN_OK && i < hparam_n_rows; i++) {
+    const struct hparam_row *rows[HPARAM_MAX_ROWS];
+    size_t n = 0;
+    for (size_t i = 0; i < hparam_n_rows; i++) {
         const struct hparam_row *row = &hparam_rows[i];
-        if (row->at >= sizeof *h || !row->in[HPARAMS_GGUF].names[0] || is_of_layers(row)) continue;
-        st = put_row(w, &said, f, row, err);
+        const char *name = row->in[HPARAMS_GGUF].names[0];
+        if (row->at < sizeof *h && name && !is_of_layers(row) && strncmp(name, "runnel.", 7) != 0) rows[n++] = row;
     }
+    for (size_t i = 0; i < n; i++) put_row(w, &said, f, rows[i]);
+    put_none(w, &said, f, rows, n, log);
+    put_own(w, h, f, log);
     gguf_put_u32(w, metadata_key_of(h, "vocab_size").text, (uint32_t)h->n_vocab);
     if (h->head_dim_nope)
         gguf_put_u32(w, metadata_key_of(h, "attention.key_length_mla").text, (uint32_t)(h->head_dim_nope + h->n_rot));
-    if (st == RN_OK) st = put_scaling(w, h, f, err);
+    put_scaling(w, h);
     put_sections(w, h);
     if (h->pooling != POOLING_NOT_SAID)
         gguf_put_u32(w, metadata_key_of(h, "pooling_type").text, (uint32_t)h->pooling - 1);
-    return st == RN_OK ? metadata_put_layers(w, h, f, err) : st;
+    metadata_put_layers(w, h, f, log);
 }
 
 rn_status metadata_put(gguf_writer *w, const package *p, uint32_t file_type, const log_sink *log, rn_error *err) {
@@ -146,10 +182,10 @@ rn_status metadata_put(gguf_writer *w, const package *p, uint32_t file_type, con
     gguf_put_string(w, "general.architecture", str(h->arch));
     gguf_put_string(w, "general.type", str(h->file_type));
     gguf_put_string(w, "general.name", str(h->name));
-    rn_status st = put_hparams(w, h, err);
+    put_hparams(w, h, log);
     gguf_put_u32(w, "general.file_type", file_type);
     gguf_put_u32(w, "general.quantization_version", GGUF_QUANTIZATION_VERSION);
-    if (st == RN_OK) st = vocab_put(w, package_vocab(p), h->n_vocab, log, err);
+    const rn_status st = vocab_put(w, package_vocab(p), h->n_vocab, log, err);
     if (chat_template)
         gguf_put_string(w, "tokenizer.chat_template", (struct vocab_str){chat_template, (uint32_t)n_template});
     return st;

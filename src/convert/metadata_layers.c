@@ -1,6 +1,5 @@
 // convert/metadata_layers.c - see metadata_layers.h.
 #include "convert/metadata_layers.h"
-#include <inttypes.h>
 
 static void put_int(gguf_writer *w, const struct hparams *h, const char *name, int32_t v) {
     gguf_put_u32(w, metadata_key_of(h, name).text, (uint32_t)v); // not negative: checked when it was read
@@ -80,7 +79,14 @@ static void put_heads(gguf_writer *w, const struct hparams *h, const struct arch
 
 // ---- layer types --------------------------------------------------------------------------------
 
-static rn_status put_windows(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, rn_error *err) {
+// Which layers have a flag, in a key of our own: other readers go by the architecture's rule.
+static void put_own_flags(gguf_writer *w, const struct hparams *h, const char *name, enum layer_flag flag,
+                          const log_sink *log) {
+    put_flags(w, h, name, flag);
+    metadata_own(log, metadata_key_of(h, name).text);
+}
+
+static void put_windows(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, const log_sink *log) {
     bool by_rule = true, rotates_by_rule = true;
     const bool has_windows = h->n_swa != 0 || h->n_chunk != 0;
     for (int32_t l = 0; l < h->n_layer; l++) {
@@ -91,12 +97,9 @@ static rn_status put_windows(gguf_writer *w, const struct hparams *h, const stru
                                                                   : h->n_rot != 0;
         rotates_by_rule = rotates_by_rule && rotated == !has(h, l, LAYER_NO_ROPE);
     }
-    if (!rotates_by_rule)
-        return fail(err, RN_E_UNSUPPORTED,
-                    "no_rope_layers: which layers rotate cannot be stored in a GGUF file of %s", h->arch);
+    if (!rotates_by_rule) put_own_flags(w, h, "runnel.layers_without_rotation", LAYER_NO_ROPE, log);
     if (has_windows && (!by_rule || f->puts_swa_pattern))
         put_flags(w, h, "attention.sliding_window_pattern", LAYER_SWA);
-    return RN_OK;
 }
 
 static void put_states(gguf_writer *w, const struct hparams *h, const struct arch_facts *f) {
@@ -113,24 +116,23 @@ static void put_states(gguf_writer *w, const struct hparams *h, const struct arc
         put_flags(w, h, "attention.recurrent_layers", LAYER_RECURRENT);
 }
 
-static rn_status put_experts(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, rn_error *err) {
+static void put_experts(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, const log_sink *log) {
     const int32_t first = first_layer(h, LAYER_EXPERTS, true);
     bool by_rule = true;
     if (f->experts == EXPERTS_AFTER_DENSE) put_int(w, h, "leading_dense_block_count", first);
     if (f->puts_moe_step) put_int(w, h, "interleave_moe_layer_step", 1);
     if (f->experts == EXPERTS_EVERY_NTH) put_int(w, h, "interleave_moe_layer_step", h->n_expert > 0 ? first + 1 : 0);
-    if (h->n_expert == 0 || f->experts == EXPERTS_BY_ROUTER) return RN_OK;
+    if (h->n_expert == 0 || f->experts == EXPERTS_BY_ROUTER) return;
     for (int32_t l = 0; l < h->n_layer; l++) {
         const bool expected = f->experts == EXPERTS_EVERY_NTH     ? (l + 1) % (first + 1) == 0
                               : f->experts == EXPERTS_AFTER_DENSE ? l >= first
                                                                   : true;
         by_rule = by_rule && expected == has(h, l, LAYER_EXPERTS);
     }
-    if (by_rule) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED, "which layers have experts cannot be stored in a GGUF file of %s", h->arch);
+    if (!by_rule) put_own_flags(w, h, "runnel.layers_with_experts", LAYER_EXPERTS, log);
 }
 
-rn_status metadata_put_layers(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, rn_error *err) {
+void metadata_put_layers(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, const log_sink *log) {
     int32_t n_shared = 0;
     put_widths(w, h, f);
     put_heads(w, h, f);
@@ -138,11 +140,6 @@ rn_status metadata_put_layers(gguf_writer *w, const struct hparams *h, const str
     if (n_shared > 0) put_int(w, h, "attention.shared_kv_layers", n_shared);
     put_states(w, h, f);
     if (h->n_layer_after > 0) put_int(w, h, "nextn_predict_layers", h->n_layer_after);
-    if (h->qk_norm != (f->swa_is_chunk && h->n_expert != LARGEST_LLAMA4))
-        return fail(err, RN_E_UNSUPPORTED,
-                    "use_qk_norm: %s, with %" PRId32 " experts, cannot be stored in a GGUF file",
-                    h->qk_norm ? "true" : "false", h->n_expert);
-    rn_status st = put_windows(w, h, f, err);
-    if (st == RN_OK) st = put_experts(w, h, f, err);
-    return st;
+    put_windows(w, h, f, log);
+    put_experts(w, h, f, log);
 }

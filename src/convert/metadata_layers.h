@@ -2,6 +2,7 @@
 #ifndef RN_CONVERT_METADATA_LAYERS_H
 #define RN_CONVERT_METADATA_LAYERS_H
 
+#include "base/log.h"
 #include "formats/gguf/gguf_write.h"
 #include "formats/hparams/hparams.h"
 
@@ -11,7 +12,10 @@ struct metadata_key {
 };
 struct metadata_key metadata_key_of(const struct hparams *h, const char *name);
 
-// Errors: RN_E_UNSUPPORTED (an order of layers that no GGUF key can express).
-rn_status metadata_put_layers(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, rn_error *err);
+// Warns that a key is our own ({arch}.runnel.NAME): GGUF has none for what it says.
+void metadata_own(const log_sink *log, const char *key);
+
+// log: as of metadata_put().
+void metadata_put_layers(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, const log_sink *log);
 
 #endif

@@ -2,6 +2,7 @@
 #include "convert/model_out.h"
 #include "base/cpus.h"
 #include "convert/requantize.h"
+#include "model/model.h"
 #include <math.h>
 
 enum { COPY_BYTES = 4 << 20 }; // bytes per write of a tensor that is copied unchanged
@@ -90,8 +91,22 @@ static rn_status start_pool(const rn_quantize_options *opt, pool **threads, rn_e
     return pool_create(opt->n_threads ? opt->n_threads : c.n_threads, threads, err);
 }
 
+// Reads the file as a model, before it gets its name: what was converted can be run.
+static rn_status check_readable(gguf_writer *w, rn_error *err) {
+    const char *path;
+    package *p = NULL;
+    struct model *m = NULL;
+    rn_status st = gguf_writer_preview(w, &path, err);
+    if (st != RN_OK) return st;
+    st = package_open(path, NULL, &p, err);
+    if (st == RN_OK) st = model_build(p, &m, err);
+    model_destroy(m);
+    package_close(p);
+    return st == RN_OK ? RN_OK : fail_in(err, st, "the file made of it would not be readable: nothing was written");
+}
+
 rn_status model_write(gguf_writer *w, const package *p, const struct tensor_plan *plans, size_t n,
-                      const struct merges *merges, const rn_quantize_options *opt, rn_error *err) {
+                      const struct merges *merges, const rn_quantize_options *opt, bool is_checked, rn_error *err) {
     struct model_out m = {.w = w, .p = p, .merges = merges, .opt = opt, .err = err};
     pool *threads = NULL;
     for (size_t i = 0; i < n; i++)
@@ -103,6 +118,7 @@ rn_status model_write(gguf_writer *w, const package *p, const struct tensor_plan
     for (size_t i = 0; st == RN_OK && i < n; i++) st = write_tensor(&m, &plans[i], i, n);
     requantizer_destroy(m.q);
     pool_destroy(threads);
+    if (st == RN_OK && is_checked) st = check_readable(w, err);
     if (st == RN_OK) return gguf_writer_commit(w, err);
     gguf_writer_abandon(w);
     return st;

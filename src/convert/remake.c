@@ -157,7 +157,7 @@ static rn_status remake(struct remake *r) {
     if (st == RN_OK) st = begin_output(r, &w);
     if (st == RN_OK) {
         if (r->is_convert) tensor_order(r->plans, package_n_tensors(r->p));
-        st = model_write(w, r->p, r->plans, package_n_tensors(r->p), &r->merges, r->opt, r->err);
+        st = model_write(w, r->p, r->plans, package_n_tensors(r->p), &r->merges, r->opt, r->is_convert, r->err);
     }
     merges_close(&r->merges);
     package_close(r->p);

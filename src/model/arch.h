@@ -52,6 +52,7 @@ struct op_spec {
     enum act_fn fn;
     enum factor factor;
     enum role factor_role; // a tensor of one number that the factor is multiplied by, where present
+    float eps;             // of OP_RMS_NORM; 0: the model's
     int32_t offset;        // of OP_TEMPERATURE
     bool reads_parts, is_weighted;
     struct condition when;

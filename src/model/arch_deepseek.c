@@ -26,16 +26,19 @@ static const struct tensor_spec tensors[] = {
     TENSORS_CHOICE_BIAS,
     TENSORS_SHARED_EXPERT,
 };
+// Of the norms of latent vectors, whatever rms_norm_eps is: in DeepSeek's code and in transformers (GLM-4.7-Flash has 1e-5).
+#define LATENT_EPS 1e-6f
 static const struct op_spec begin[] = {OPS_EMBED};
 static const struct op_spec layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
     LINEAR(BUF_NORMED, BUF_Q_LORA, ROLE_Q_LORA, ROLE_NONE),
-    RMS_NORM_IF_ANY(BUF_Q_LORA, ROLE_Q_LORA_NORM),
+    {OP_RMS_NORM, .src = BUF_Q_LORA, .dst = BUF_Q_LORA, .vec = ROLE_Q_LORA_NORM, .eps = LATENT_EPS,
+     .when.if_role = ROLE_Q_LORA_NORM},
     LINEAR(BUF_Q_LORA, BUF_Q_SPREAD, ROLE_Q_SPREAD, ROLE_NONE),
     LINEAR(BUF_NORMED, BUF_Q_SPREAD, ROLE_Q, ROLE_NONE),
     // The latent vector, then what is rotated.
     LINEAR(BUF_NORMED, BUF_K, ROLE_KV_LORA, ROLE_NONE),
-    {OP_RMS_NORM, .src = BUF_K, .dst = BUF_K, .vec = ROLE_KV_LORA_NORM, .part = DIM_KV_LORA},
+    {OP_RMS_NORM, .src = BUF_K, .dst = BUF_K, .vec = ROLE_KV_LORA_NORM, .part = DIM_KV_LORA, .eps = LATENT_EPS},
     {OP_ROPE, .dst = BUF_Q_SPREAD, .heads = DIM_HEADS, .dst_at = DIM_NOPE},
     {OP_ROPE, .dst = BUF_K, .dst_at = DIM_KV_LORA},
     {OP_LINEAR, .src = BUF_Q_SPREAD, .dst = BUF_Q, .matrix = ROLE_K_HEADS, .heads = DIM_HEADS},

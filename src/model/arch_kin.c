@@ -77,6 +77,7 @@ const struct arch arch_nemotron = {TENSORS(nemotron_tensors), BEGIN(begin), LAYE
 // OLMo (Groeneveld et al. 2024, 2402.00838): layer norms without weights.
 static const struct tensor_spec olmo_tensors[] = {
     TENSORS_EMBD,
+    TENSORS_ROPE_FACTORS,
     {ROLE_OUTPUT, "output.weight", DIM_EMBD, DIM_VOCAB, .optional = true, .fallback = ROLE_TOKEN_EMBD},
     TENSORS_ATTENTION,
     TENSORS_FFN_GATED};

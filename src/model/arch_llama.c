@@ -20,7 +20,7 @@ const struct arch arch_qwen2 = {LLAMA(llama_tensors), .rope_halves = true}; // q
 // Phi-3 (Abdin et al. 2024, 2404.14219): the same with fused tensors.
 #define TENSORS_FUSED                                                                                                \
     TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION_FUSED, TENSORS_FFN_NORM, TENSORS_FFN_GATED_FUSED
-static const struct tensor_spec phi3_tensors[] = {TENSORS_FUSED, TENSORS_LONGROPE};
+static const struct tensor_spec phi3_tensors[] = {TENSORS_FUSED};
 const struct arch arch_phi3 = {LLAMA(phi3_tensors), .rope_halves = true};
 
 // GLM-4: norms before and after both blocks; interleaved rotation of half a head.

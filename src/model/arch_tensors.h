@@ -21,15 +21,15 @@
     {ROLE_OUTPUT_BIAS, "output.bias", DIM_VOCAB, .optional = true}, \
     TENSORS_RANK
 #define TENSORS_OUTPUT_NORM_BIAS {ROLE_OUTPUT_NORM_BIAS, "output_norm.bias", DIM_EMBD}
-#define TENSORS_ROPE_FACTORS {ROLE_ROPE_FREQS, "rope_freqs.weight", DIM_ROT_PAIRS, .optional = true}
+// Factors of rotary frequencies; LongRoPE's are for texts within the original context length and for longer ones.
+#define TENSORS_ROPE_FACTORS \
+    {ROLE_ROPE_FREQS, "rope_freqs.weight", DIM_ROT_PAIRS, .optional = true}, \
+    {ROLE_ROPE_SHORT, "rope_factors_short.weight", DIM_ROT_PAIRS, .optional = true}, \
+    {ROLE_ROPE_LONG, "rope_factors_long.weight", DIM_ROT_PAIRS, .optional = true}
 #define TENSORS_HEAD \
     TENSORS_EMBD, \
     TENSORS_OUTPUT, \
     TENSORS_ROPE_FACTORS
-// LongRoPE's factors, for texts within the original context length and for longer ones.
-#define TENSORS_LONGROPE \
-    {ROLE_ROPE_SHORT, "rope_factors_short.weight", DIM_ROT_PAIRS, .optional = true}, \
-    {ROLE_ROPE_LONG, "rope_factors_long.weight", DIM_ROT_PAIRS, .optional = true}
 
 #define TENSORS_ATTN_NORM {ROLE_ATTN_NORM, "blk.%d.attn_norm.weight", DIM_EMBD}
 #define TENSORS_ATTN_NORM_BIAS {ROLE_ATTN_NORM_BIAS, "blk.%d.attn_norm.bias", DIM_EMBD}

@@ -104,6 +104,7 @@ static void set_parameters(const struct model *m, const struct op_spec *s, int32
         o->embed.takes_vector = s->matrix == ROLE_TOKEN_EMBD && !m->base;
         break;
     case OP_LINEAR: o->linear.by_head = s->heads != DIM_NONE; break;
+    case OP_RMS_NORM: o->norm.eps = s->eps; break;
     case OP_ROPE: o->rope.table = m->p.n_ropes > 1 && model_flags(m, layer) & LAYER_SWA ? 1 : 0; break;
     case OP_ACTIVATE:
     case OP_GATE: o->activate.fn = s->fn; break;

@@ -85,6 +85,23 @@ MODELS = {
                                                      n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=16, n_group=1, topk_group=1)),
     'granitemoe': ('GraniteMoeForCausalLM', dict(TEXT, num_local_experts=4, num_experts_per_tok=2, residual_multiplier=0.5, embedding_multiplier=2.0, logits_scaling=2.0)),
     'granitemoeshared': ('GraniteMoeSharedForCausalLM', dict(TEXT, num_local_experts=4, num_experts_per_tok=2, shared_intermediate_size=24)),
+    'ernie4.5-moe-between': ('Ernie4_5_MoeForCausalLM', dict(TEXT, num_hidden_layers=5, num_attention_heads=3, num_key_value_heads=1, head_dim=12, moe_num_experts=5,
+                                                             moe_k=3, moe_num_shared_experts=2, moe_intermediate_size=20, moe_layer_start_index=1, moe_layer_end_index=3,
+                                                             moe_layer_interval=2, use_bias=False)),
+    'gemma2-uncapped': ('Gemma2ForCausalLM', dict(HEADS, query_pre_attn_scalar=12, attn_logit_softcapping=None, final_logit_softcapping=None, sliding_window=5)),
+    'smollm3-own-layers': ('SmolLM3ForCausalLM', dict(TEXT, num_hidden_layers=3, no_rope_layers=[0, 1, 0])),
+    'exaone4-no-windows': ('Exaone4ForCausalLM', dict(TEXT, num_hidden_layers=3, head_dim=10, sliding_window=None, sliding_window_pattern=0,
+                                                     layer_types=['full_attention'] * 3)),
+    'llama-longrope': ('LlamaForCausalLM', dict(TEXT, head_dim=12, original_max_position_embeddings=8, rope_parameters=dict(
+        rope_type='longrope', rope_theta=10000.0, factor=8.0, original_max_position_embeddings=8, short_factor=[1, 1.1, 1.2, 1.5, 2, 3], long_factor=[1, 2, 3, 4, 5, 6]))),
+    'glm4-moe-lite-3': ('Glm4MoeLiteForCausalLM', dict(TEXT, rms_norm_eps=1e-2, num_hidden_layers=3, num_attention_heads=3, num_key_value_heads=3, q_lora_rank=20, kv_lora_rank=12,
+                                                       qk_nope_head_dim=10, qk_rope_head_dim=6, v_head_dim=14, n_routed_experts=5, num_experts_per_tok=2, n_shared_experts=1,
+                                                       moe_intermediate_size=20, n_group=1, topk_group=1)),
+    'deepseek-v2-3': ('DeepseekV2ForCausalLM', dict(TEXT, hidden_size=48, rms_norm_eps=1e-2, num_attention_heads=3, num_key_value_heads=3, q_lora_rank=None, kv_lora_rank=12, qk_nope_head_dim=10,
+                                                    qk_rope_head_dim=6, v_head_dim=14, n_routed_experts=5, num_experts_per_tok=2, n_shared_experts=2, moe_intermediate_size=20,
+                                                    first_k_dense_replace=1, topk_method='greedy', n_group=1, topk_group=1)),
+    'dots1-published': ('Dots1ForCausalLM', dict(HEADS, num_hidden_layers=2, num_key_value_heads=4, n_routed_experts=5, num_experts_per_tok=3, n_shared_experts=2, moe_intermediate_size=20,
+                                                 first_k_dense_replace=1, norm_topk_prob=True, routed_scaling_factor=2.5, n_group=1, topk_group=1, scoring_func='noaux_tc')),
     'starcoder': ('GPTBigCodeForCausalLM', dict(vocab_size=48, n_embd=32, n_inner=64, n_head=4, n_layer=2, n_positions=64, multi_query=True, bos_token_id=1, eos_token_id=47)),
 }
 OTHER = re.compile(r'(^|\.)(visual|vision_tower|vision_model|multi_modal_projector|connector|embed_vision|audio_tower|embed_audio|image_newline|view_separator)\b')

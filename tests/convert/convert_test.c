@@ -5,6 +5,7 @@
 #include "tests/support/folder_builder.h"
 #include "tests/support/golden.h"
 #include "tests/support/left_behind.h"
+#include "tests/support/same_package.h"
 #include "tokenizer/tokenizer.h"
 #include <math.h>
 #include <runnel/tools.h>
@@ -226,17 +227,33 @@ TEST(yarn_keeps_its_magnitude) {
     }
 }
 
-TEST(what_gguf_cannot_say_is_refused) {
-    const rn_quantize_options opt = options_of(NULL);
+static void note_warning(void *user, rn_log_level level, const char *text) {
+    char *all = user;
+    CHECK_INT(level, RN_LOG_WARN);
+    strcat(all, text);
+}
+
+TEST(what_gguf_has_no_key_for_is_said_in_a_key_of_our_own) {
+    rn_quantize_options opt = options_of(NULL);
+    char said[1024] = "";
+    opt.log = note_warning, opt.log_user = said;
     rn_error err = {0};
     char *config =
         folder_config_with("\"rope_scaling\": null",
                            "\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4.0, \"truncate\": false}");
     write_folder(at("exact"), "F32", config);
     free(config);
-    CHECK_FAILS(rn_convert(at("exact"), at("exact.gguf"), &opt, &err), RN_E_UNSUPPORTED, &err);
-    CHECK_HAS(err.text, "exact: rope_scaling.truncate: false cannot be stored in a GGUF file");
-    CHECK_INT(n_files_in(temp_dir(), "exact.gguf"), 0);
+    CHECK_OK(rn_convert(at("exact"), at("exact.gguf"), &opt, &err), &err);
+    CHECK_STR(
+        said,
+        "key llama.runnel.yarn_exact_ramp: is runnel's own, since GGUF has none for it; other readers ignore it");
+    package *folder = NULL, *file = NULL;
+    CHECK_OK(package_open(at("exact"), NULL, &folder, &err), &err);
+    CHECK_OK(package_open(at("exact.gguf"), NULL, &file, &err), &err);
+    if (folder && file) check_same_hparams(package_hparams(folder), package_hparams(file));
+    CHECK(file && package_hparams(file)->rope_exact_ramp);
+    package_close(folder);
+    package_close(file);
 }
 
 TEST(the_file_type_is_what_was_asked_for_or_what_the_folder_has) {

@@ -129,6 +129,8 @@ static bool is_in_fused(const struct arch_model *m, enum role role) {
 static bool is_wanted(const struct arch_model *m, const struct tensor_spec *t) {
     if (is_in_fused(m, t->role)) return false;
     if (!t->optional) return true;
+    // LongRoPE's factors make a model one of LongRoPE, which needs its original context length.
+    if (strncmp(t->name, "rope_factors_", 13) == 0 && !strstr(m->keys, "original_context_length=")) return false;
     if (m->optional) return is_listed(t->name, m->optional);
     return !t->parts[0].role && !(m->without && strstr(t->name, m->without));
 }

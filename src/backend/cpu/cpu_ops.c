@@ -45,13 +45,18 @@ static const float *of_head(const struct op *o, const float *vec, size_t head) {
     return vec && o->weights.vec_by_head ? vec + head * (size_t)(o->width / o->heads.n) : vec;
 }
 
+static float eps_of(const struct op_run *x) {
+    const float own = x->o->op.norm.eps;
+    return own > 0 ? own : x->b->p->norm_eps;
+}
+
 static void op_rms_norm(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
     const size_t n = (size_t)(o->width / o->heads.n);
     const size_t from = (size_t)o->heads.src.stride, to = (size_t)o->heads.dst.stride;
     for (size_t r = begin; r < end; r++)
         for (size_t h = 0; h < (size_t)o->heads.n; h++)
-            x->b->k->rms_norm(run_src(x, r) + h * from, of_head(o, o->weights.vec, h), n, x->b->p->norm_eps,
+            x->b->k->rms_norm(run_src(x, r) + h * from, of_head(o, o->weights.vec, h), n, eps_of(x),
                               run_dst(x, r) + h * to);
 }
 
@@ -62,7 +67,7 @@ static void op_layer_norm(const struct op_run *x, size_t begin, size_t end) {
     for (size_t r = begin; r < end; r++)
         for (size_t h = 0; h < (size_t)o->heads.n; h++)
             x->b->k->layer_norm(run_src(x, r) + h * from, of_head(o, o->weights.vec, h),
-                                of_head(o, o->weights.vec2, h), n, x->b->p->norm_eps, run_dst(x, r) + h * to);
+                                of_head(o, o->weights.vec2, h), n, eps_of(x), run_dst(x, r) + h * to);
 }
 
 static void op_prepare(const struct op_run *x, size_t begin, size_t end) {

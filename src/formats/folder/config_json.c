@@ -158,6 +158,11 @@ static void set_class_default(struct hf_config *c, const struct objects *o, cons
         if (c->arch->defaults[i].at == row->at) hparam_set(&c->raw, row, c->arch->defaults[i].value);
 }
 
+// What configurations of the architecture call a number: norm_eps has two names.
+static const char *usual_name(const struct hf_config *c, const struct hparam_row *row) {
+    return row->in[HPARAMS_CONFIG].names[row->at == AT(hp.norm_eps) && c->raw.facts->has_layer_norm ? 1 : 0];
+}
+
 static rn_status read_row(struct hf_config *c, const struct objects *o, const struct hparam_row *row, rn_error *err) {
     const char *const *names = row->in[HPARAMS_CONFIG].names;
     const char *alias = alias_of(c, o, row);
@@ -166,9 +171,9 @@ static rn_status read_row(struct hf_config *c, const struct objects *o, const st
         const struct json_node *v = is_taken(c, row, names[i]) ? NULL : find_member(o, names[i]);
         if (v) return read_value(c, row, names[i], v, err);
     }
-    if (c->is_wrapped) set_class_default(c, o, row);
+    if (c->is_wrapped || row->at == AT(hp.norm_eps)) set_class_default(c, o, row);
     return hparam_is_missing(&c->raw, row)
-               ? fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(&c->raw, row->at).text)
+               ? fail(err, RN_E_FORMAT, "%s: missing", hparam_name_of(&c->raw, usual_name(c, row)).text)
                : RN_OK;
 }
 
@@ -198,6 +203,7 @@ static rn_status read_routing(struct hf_config *c, const struct json_node *root,
     if (st != RN_OK) return st;
     if (!has_block || (hp->n_expert == 1 && !has_experts(c->arch))) hp->n_expert = hp->n_expert_used = 0;
     if (c->arch->gating) hp->expert_gating = c->arch->gating;
+    if (score && c->arch->gating_ignored) score = NULL;
     if (score && !json_is(score, "sigmoid") && !json_is(score, "softmax"))
         return fail(err, RN_E_UNSUPPORTED, "member scoring_func: \"%.*s\" is not supported; softmax and sigmoid are",
                     config_shown(score), score->text);

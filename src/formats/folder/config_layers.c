@@ -161,9 +161,10 @@ static rn_status read_window_pattern(struct hf_config *c, const struct json_node
     int64_t period;
     if (!v || c->raw.says_windows) return RN_OK;
     if (v->kind != JSON_STRING) {
-        const rn_status st = json_int(v, 1, 1024, &period, err);
+        const rn_status st = json_int(v, 0, 1024, &period, err);
         if (st != RN_OK) return fail_in(err, st, "member %s", name);
         c->raw.swa_period = (int32_t)period;
+        if (period == 0) c->raw.says_windows = true; // no layer has one
         return RN_OK;
     }
     if (v->n_text == 0 || strspn(v->text, "LG") < v->n_text)
@@ -247,24 +248,25 @@ static rn_status read_mlp_types(struct hf_config *c, const struct json_node *roo
     return RN_OK;
 }
 
-// ERNIE 4.5: the number of the last layer with experts, -1: the model's last. Other values are not
-// supported.
-static rn_status check_last(const struct hf_config *c, const struct json_node *root, rn_error *err) {
+// ERNIE 4.5: the number of the last layer with experts; -1: the model's last.
+static rn_status read_last(struct hf_config *c, const struct json_node *root, rn_error *err) {
     static const char name[] = "moe_layer_end_index";
     const struct json_node *v = json_member(root, name);
     int64_t last = -1;
     const rn_status st = v ? json_int(v, -1, 1 << 16, &last, err) : RN_OK;
     if (st != RN_OK) return fail_in(err, st, "member %s", name);
-    if (last == -1 || last == c->raw.hp.n_layer - 1) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED, "member %s: %" PRId64 " of %" PRId32 " layers is not supported; the last is",
-                name, last, c->raw.hp.n_layer);
+    if (last == -1 || last >= c->raw.hp.n_layer - 1) return RN_OK;
+    for (int32_t l = 0; l < c->raw.hp.n_layer; l++)
+        flag(&c->raw.layers[l], LAYER_EXPERTS, l <= last && hparams_has_experts(&c->raw, l));
+    c->raw.says_experts = true;
+    return RN_OK;
 }
 
 static rn_status read_expert_layers(struct hf_config *c, const struct json_node *root, rn_error *err) {
     struct raw_hparams *raw = &c->raw;
     if (raw->hp.n_expert == 0) return RN_OK;
     if (raw->facts->experts == EXPERTS_AFTER_DENSE) {
-        const rn_status st = check_last(c, root, err);
+        const rn_status st = read_last(c, root, err);
         return st == RN_OK ? read_mlp_types(c, root, err) : st;
     }
     if (raw->facts->experts == EXPERTS_EVERY_NTH) return read_numbers(c, root, "moe_layers", true, err);

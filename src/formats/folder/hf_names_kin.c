@@ -105,7 +105,7 @@ static const struct hf_arch archs[] = {
     {"HunYuanMoEV1ForCausalLM", "hunyuan_v1_moe", "hunyuan-moe", "model.", SILU, HF_UNTIED, .repeats_numbers = true,
      TENSORS(hunyuan_moe)},
     {"Ernie4_5_MoeForCausalLM", "ernie4_5_moe", "ernie4_5-moe", "model.", SILU, TENSORS(ernie_moe)},
-    {"Dots1ForCausalLM", "dots1", "dots1", "model.", SILU, HF_UNTIED, TENSORS(dots)},
+    {"Dots1ForCausalLM", "dots1", "dots1", "model.", SILU, HF_UNTIED, .gating_ignored = true, TENSORS(dots)},
     {"MiniMaxM2ForCausalLM", "minimax_m2", "minimax-m2", "model.", SILU, HF_UNTIED, TENSORS(minimax_m2),
      ALIASES(minimax_aliases)},
 };

@@ -99,12 +99,16 @@ static const struct hf_tensor_row opt[] = {
     BOTH(L "fc2", B "ffn_down", HF_ALWAYS),
 };
 
+static const struct hparam_default eps_1e5[] = {{AT(hp.norm_eps), 1e-5}}; // of the classes in transformers
+
 static const struct hf_arch archs[] = {
-    {"GPT2LMHeadModel", "gpt2", "gpt2", "transformer.", GELU_TANH, TENSORS(gpt2)},
-    {"GPTBigCodeForCausalLM", "gpt_bigcode", "starcoder", "transformer.", GELU_TANH, TENSORS(bigcode)},
-    {"GPTNeoXForCausalLM", "gpt_neox", "gptneox", "gpt_neox.", GELU, HF_UNTIED | HF_ATTENTION_BIAS, TENSORS(gptneox)},
-    {"BloomForCausalLM", "bloom", "bloom", "transformer.", GELU_TANH, TENSORS(bloom)},
-    {"FalconForCausalLM", "falcon", "falcon", "transformer.", GELU, TENSORS(falcon)},
+    {"GPT2LMHeadModel", "gpt2", "gpt2", "transformer.", GELU_TANH, TENSORS(gpt2), DEFAULTS(eps_1e5)},
+    {"GPTBigCodeForCausalLM", "gpt_bigcode", "starcoder", "transformer.", GELU_TANH, TENSORS(bigcode),
+     DEFAULTS(eps_1e5)},
+    {"GPTNeoXForCausalLM", "gpt_neox", "gptneox", "gpt_neox.", GELU, HF_UNTIED | HF_ATTENTION_BIAS, TENSORS(gptneox),
+     DEFAULTS(eps_1e5)},
+    {"BloomForCausalLM", "bloom", "bloom", "transformer.", GELU_TANH, TENSORS(bloom), DEFAULTS(eps_1e5)},
+    {"FalconForCausalLM", "falcon", "falcon", "transformer.", GELU, TENSORS(falcon), DEFAULTS(eps_1e5)},
     {"OPTForCausalLM", "opt", "opt", "model.decoder.", "relu", TENSORS(opt)},
 };
 const struct hf_arch_list hf_archs_older = {archs, sizeof archs / sizeof *archs};

@@ -238,6 +238,10 @@ rn_status gguf_write_data(gguf_writer *w, const void *data, size_t n, rn_error *
     return RN_OK;
 }
 
+rn_status gguf_writer_preview(gguf_writer *w, const char **path, rn_error *err) {
+    return file_out_flush(w->out, path, err);
+}
+
 rn_status gguf_writer_commit(gguf_writer *w, rn_error *err) {
     rn_status st;
     if (w->i_tensor < w->n_records) {

@@ -40,6 +40,8 @@ void gguf_put_record(gguf_writer *w, const char *name, enum tensor_type type, in
 rn_status gguf_write_head(gguf_writer *w, rn_error *err);
 rn_status gguf_write_data(gguf_writer *w, const void *data, size_t n, rn_error *err);
 uint64_t gguf_writer_data_bytes(const gguf_writer *w); // tensor data of all records, padding included
+// After all data: the file as it will be, at a temporary path that is valid until the commit.
+rn_status gguf_writer_preview(gguf_writer *w, const char **path, rn_error *err);
 // Finishes and renames the file. RN_E_INTERNAL: not all tensor bytes were written. Frees w, also on failure.
 rn_status gguf_writer_commit(gguf_writer *w, rn_error *err);
 void gguf_writer_abandon(gguf_writer *w); // removes the unfinished file and frees w; NULL is fine

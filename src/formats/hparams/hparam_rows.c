@@ -80,6 +80,8 @@ const struct hparam_row hparam_rows[] = {
     {AT(hp.alibi_max_bias), FLOAT, 0, 1e3, KEY("attention.max_alibi_bias")},
     {AT(hp.attn_temp_length), INT, 1, MAX_CTX, KEY("attention.temperature_length"), MEMBER("floor_scale")},
     {AT(hp.attn_temp_scale), FLOAT, 0, 1e3, KEY("attention.temperature_scale"), MEMBER("attn_scale", "rope.llama_4_scaling_beta")},
+    {AT(hp.qk_norm), BOOL, KEY("runnel.qk_norm")},
+    {AT(hp.rope_exact_ramp), BOOL, KEY("runnel.yarn_exact_ramp")},
     {AT(hp.parallel_residual), BOOL, KEY("use_parallel_residual"), MEMBER("use_parallel_residual")},
     {AT(hp.n_embd_per_layer), INT, 1, MAX_WIDTH, OR_NONE, KEY("embedding_length_per_layer_input"), MEMBER("hidden_size_per_layer_input")},
 

@@ -55,7 +55,7 @@ struct raw_hparams {
 
 enum hparam_kind { HPARAM_INT, HPARAM_FLOAT, HPARAM_BOOL };
 enum { HPARAM_MAX_NAMES = 6 };
-// How a format spells a number, in order of preference; unused ones are NULL. GGUF: after "{arch}."; config.json: "rope." stands
+// How a format spells a number, in order of preference; unused ones are NULL. GGUF: after "{arch}.", "runnel." begins names of our own; config.json: "rope." stands
 // for the rope object, "rope_swa." for that of layers with windows.
 struct hparam_spelling {
     const char *names[HPARAM_MAX_NAMES];
@@ -105,10 +105,14 @@ rn_status hparams_begin_layers(struct raw_hparams *raw, struct package *p, rn_er
 // Errors: RN_E_FORMAT, RN_E_UNSUPPORTED; `key NAME: WHY`.
 rn_status hparams_read_gguf(const struct gguf *g, struct package *p, rn_error *err);
 
+// Llama 4 norms queries and keys in all but its largest model, which other converters' files identify only by the number of experts.
+bool hparams_qk_norm_by_rule(const struct arch_facts *f, int32_t n_expert);
+
 // What must hold between the numbers, and defaults where they were absent. rope_scaling is set.
 rn_status hparams_check(struct raw_hparams *raw, rn_error *err);
 rn_status hparams_check_rope(struct raw_hparams *raw, rn_error *err);   // parts of it
 rn_status hparams_check_states(struct raw_hparams *raw, rn_error *err); // (hparams_rope.c, hparams_states.c)
+bool hparams_has_experts(const struct raw_hparams *raw, int32_t layer); // by the architecture's rule
 // What the numbers say of each layer. After hparams_check().
 rn_status hparams_fill_layers(struct raw_hparams *raw, rn_error *err);
 // The vocabulary's size against p's embedding and tokens. Sets n_vocab.

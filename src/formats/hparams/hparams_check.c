@@ -40,7 +40,7 @@ static rn_status check_counts(struct raw_hparams *raw, rn_error *err) {
         return fail(err, RN_E_FORMAT, "%s: %" PRId32 " does not divide the number of heads, %" PRId32,
                     hparam_name_at(raw, AT(hp.n_head_kv)).text, hp->n_head_kv, hp->n_head);
     if (hp->head_dim == 0) hp->head_dim = raw->head_dim_swa;
-    if (hp->head_dim != 0) return RN_OK;
+    if (hp->head_dim != 0 || raw->facts->is_mla) return RN_OK; // latent attention has widths of its own
     if (hp->n_embd % hp->n_head != 0)
         return fail(err, RN_E_FORMAT,
                     "%s: %" PRId32 " does not divide the embedding's width, %" PRId32
@@ -180,6 +180,10 @@ static void set_scales(struct raw_hparams *raw) {
     }
 }
 
+bool hparams_qk_norm_by_rule(const struct arch_facts *f, int32_t n_expert) {
+    return f->swa_is_chunk && n_expert != LARGEST_LLAMA4;
+}
+
 rn_status hparams_check(struct raw_hparams *raw, rn_error *err) {
     rn_status st = check_counts(raw, err);
     if (st == RN_OK) st = check_values(raw, err);
@@ -187,9 +191,9 @@ rn_status hparams_check(struct raw_hparams *raw, rn_error *err) {
     if (st == RN_OK) st = check_experts(raw, err);
     if (st == RN_OK) st = hparams_check_states(raw, err);
     if (st == RN_OK) set_scales(raw);
-    // Llama 4 normalizes queries and keys in all but its largest model, which GGUF files identify
-    // only by the number of experts.
-    if (raw->source == HPARAMS_GGUF) raw->hp.qk_norm = raw->facts->swa_is_chunk && raw->hp.n_expert != LARGEST_LLAMA4;
+    const bool says_norm = raw->spelled[hparam_row_at(AT(hp.qk_norm)) - hparam_rows] != NULL;
+    if (raw->source == HPARAMS_GGUF && !says_norm)
+        raw->hp.qk_norm = hparams_qk_norm_by_rule(raw->facts, raw->hp.n_expert);
     return st;
 }
 

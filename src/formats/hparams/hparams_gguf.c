@@ -154,6 +154,31 @@ static rn_status read_flags(const struct gguf *g, const struct raw_hparams *raw,
     return RN_OK;
 }
 
+// Names of keys whose default the model does not have (convert/metadata.c).
+static rn_status read_none(const struct gguf *g, struct raw_hparams *raw, rn_error *err) {
+    const struct hparam_name name = hparam_name_of(raw, "runnel.none");
+    const struct arch_facts *f = raw->facts;
+    const struct gguf_pair *pair;
+    bool found;
+    const rn_status st = gguf_get_array(g, key_of(&name), GGUF_STRING, &pair, &found, err);
+    if (st != RN_OK || !found) return st;
+    const uint8_t *at = pair->value;
+    for (uint64_t i = 0; i < pair->n; i++) {
+        const struct vocab_str s = gguf_next_string(&at);
+        bool known = false;
+        for (size_t k = 0; k < f->n_defaults && !known; k++) {
+            const struct hparam_row *row = hparam_row_at(f->defaults[k].at);
+            const char *key = row->in[HPARAMS_GGUF].names[0];
+            known = key && strlen(key) == s.n && memcmp(key, s.s, s.n) == 0;
+            if (known) hparam_set(raw, row, 0);
+        }
+        if (!known)
+            return fail(err, RN_E_UNSUPPORTED, "%s: \"%.*s\" has no default in %s", name.text, gguf_shown(s.s, s.n),
+                        s.s, raw->hp.arch);
+    }
+    return RN_OK;
+}
+
 static rn_status read_layer_flags(const struct gguf *g, struct raw_hparams *raw, const struct package *p,
                                   rn_error *err) {
     static const char pattern[] = "attention.sliding_window_pattern";
@@ -169,6 +194,10 @@ static rn_status read_layer_flags(const struct gguf *g, struct raw_hparams *raw,
     raw->swa_period = (int32_t)period;
     if (st == RN_OK && raw->facts->recurrent == RECURRENT_BETWEEN)
         st = read_flags(g, raw, "attention.recurrent_layers", LAYER_RECURRENT, &raw->says_states, err);
+    if (st == RN_OK)
+        st = read_flags(g, raw, "runnel.layers_without_rotation", LAYER_NO_ROPE, &raw->says_rotation, err);
+    if (st == RN_OK && raw->hp.n_expert > 0)
+        st = read_flags(g, raw, "runnel.layers_with_experts", LAYER_EXPERTS, &raw->says_experts, err);
     if (st != RN_OK || raw->facts->experts != EXPERTS_BY_ROUTER || raw->hp.n_expert == 0) return st;
     raw->says_experts = true;
     for (int32_t l = 0; l < raw->hp.n_layer; l++) {
@@ -232,6 +261,7 @@ static rn_status read_rows(const struct gguf *g, struct raw_hparams *raw, struct
     rn_status st = read_row(g, &hparam_rows[0], raw, err);
     if (st == RN_OK) st = hparams_begin_layers(raw, p, err);
     for (size_t i = 1; st == RN_OK && i < hparam_n_rows; i++) st = read_row(g, &hparam_rows[i], raw, err);
+    if (st == RN_OK) st = read_none(g, raw, err);
     if (st == RN_OK) st = read_scaling(g, raw, err);
     if (st == RN_OK) st = find_long_factors(raw, p, err);
     if (st == RN_OK) st = read_sections(g, raw, err);

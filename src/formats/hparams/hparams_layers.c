@@ -66,7 +66,7 @@ static bool is_recurrent(const struct raw_hparams *raw, int32_t l) {
     }
 }
 
-static bool has_experts(const struct raw_hparams *raw, int32_t l) {
+bool hparams_has_experts(const struct raw_hparams *raw, int32_t l) {
     if (raw->hp.n_expert == 0) return false;
     switch (raw->facts->experts) {
     case EXPERTS_AFTER_DENSE:
@@ -82,7 +82,7 @@ static void set_kinds(struct raw_hparams *raw) {
         struct layer_hparams *layer = &raw->layers[l];
         if (!raw->says_rotation) flag(layer, LAYER_NO_ROPE, !is_rotated(raw, l));
         if (!raw->says_states) flag(layer, LAYER_RECURRENT, is_recurrent(raw, l));
-        if (!raw->says_experts) flag(layer, LAYER_EXPERTS, has_experts(raw, l));
+        if (!raw->says_experts) flag(layer, LAYER_EXPERTS, hparams_has_experts(raw, l));
         if (raw->facts->recurrent == RECURRENT_ALL) flag(layer, LAYER_NO_FFN, true);
     }
 }

@@ -29,11 +29,11 @@ static rn_status read_token(const struct json_node *root, const char *name, cons
     return RN_OK;
 }
 
-// The token that tokenizer.json adds at an end of the text must be the one named here.
-static rn_status check_same(const char *name, bool adds, int32_t before, int32_t now, rn_error *err) {
-    if (!adds || before < 0 || before == now) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED, "member %s: is token %d, but tokenizer.json puts token %d there", name, now,
-                before);
+// tokenizer.json may put another token at the end of a text than the one that ends a model's answer (Qwen3-Embedding): both end texts.
+static void keep_put(struct vocab *v, int32_t put) {
+    if (!v->add_eos || put < 0 || put == v->eos) return;
+    if (v->eot < 0) v->eot = v->eos;
+    v->eos = put;
 }
 
 static rn_status read_flag(const struct json_node *root, const char *name, bool *flag, rn_error *err) {
@@ -49,8 +49,8 @@ static rn_status apply(const struct json_node *root, struct vocab *v, rn_error *
     if (st == RN_OK) st = read_token(root, "eos_token", v, &v->eos, err);
     if (st == RN_OK) st = read_token(root, "pad_token", v, &v->pad, err);
     if (st == RN_OK && v->unk < 0) st = read_token(root, "unk_token", v, &v->unk, err);
-    if (st == RN_OK) st = check_same("bos_token", v->add_bos, bos, v->bos, err);
-    if (st == RN_OK) st = check_same("eos_token", v->add_eos, eos, v->eos, err);
+    if (v->add_bos && bos >= 0) v->bos = bos; // what tokenizer.json puts before a text
+    keep_put(v, eos);
     if (st == RN_OK) st = read_flag(root, "add_bos_token", &v->add_bos, err);
     if (st == RN_OK) st = read_flag(root, "add_eos_token", &v->add_eos, err);
     return st;
