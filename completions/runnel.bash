@@ -44,7 +44,7 @@ _runnel() {
     infill:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     infill:--penalty-prompt) words='on off' ;;
     infill:--sampler-order) words='llama.cpp transformers exllamav2' ;;
-    infill:--speculate) words='none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE' ;;
+    infill:--speculate) words='none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE' ;;
     infill:--spec-verify) words='match reject typical' ;;
     infill:--json-space) words='dumps compact free' ;;
     chat:--system | chat:--output-format | chat:-c | chat:--ctx | chat:-t | chat:--threads | chat:--temp | chat:--top-k | chat:--top-p | chat:--min-p | chat:--min-keep | chat:--repeat-penalty | chat:--frequency-penalty | chat:--presence-penalty | chat:--penalty-last-n | chat:--dry-multiplier | chat:--dry-base | chat:--dry-allowed-length | chat:--dry-penalty-last-n | chat:--xtc-probability | chat:--xtc-threshold | chat:--typical-p | chat:--top-n-sigma | chat:--dynatemp-range | chat:--dynatemp-exponent | chat:--mirostat | chat:--mirostat-tau | chat:--mirostat-eta | chat:--min-tokens | chat:--no-repeat-ngram-size | chat:--epsilon-cutoff | chat:--eta-cutoff | chat:--top-a | chat:--top-h | chat:--tfs-z | chat:--adaptive-target | chat:--adaptive-decay | chat:--encoder-repetition-penalty | chat:--exponential-decay-start | chat:--exponential-decay-factor | chat:--samplers | chat:--dry-sequence-breaker | chat:--ban-token | chat:--logit-bias | chat:--sequence-bias | chat:--guidance-scale | chat:--negative-prompt | chat:--banned-string | chat:--seed | chat:-n | chat:--max-tokens | chat:--stop | chat:--stop-token | chat:--draft-max | chat:--draft-min | chat:--draft-min-p | chat:--regex | chat:--choice) : ;;
@@ -59,7 +59,7 @@ _runnel() {
     chat:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     chat:--penalty-prompt) words='on off' ;;
     chat:--sampler-order) words='llama.cpp transformers exllamav2' ;;
-    chat:--speculate) words='none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE' ;;
+    chat:--speculate) words='none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE' ;;
     chat:--spec-verify) words='match reject typical' ;;
     chat:--json-space) words='dumps compact free' ;;
     compare:-m | compare:--model) files=1 models=1 ;;

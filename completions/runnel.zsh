@@ -127,7 +127,7 @@ _runnel() {
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|ngram-cache|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE)' \
+      '*--speculate=[guess what follows, the same text in fewer steps]:NAME:(none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE)' \
       '--no-speculate[guess nothing, as --speculate none]' \
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
@@ -236,7 +236,7 @@ _runnel() {
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|ngram-cache|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE)' \
+      '*--speculate=[guess what follows, the same text in fewer steps]:NAME:(none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE)' \
       '--no-speculate[guess nothing, as --speculate none]' \
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
@@ -343,7 +343,7 @@ _runnel() {
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|ngram-cache|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE)' \
+      '*--speculate=[guess what follows, the same text in fewer steps]:NAME:(none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE)' \
       '--no-speculate[guess nothing, as --speculate none]' \
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
@@ -604,7 +604,7 @@ _runnel() {
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
-      '*--speculate=[guess what follows, from what followed the same words before]:none|ngram|suffix|ngram-cache|draft|mtp|medusa=FILE|eagle=FILE:(none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE)' \
+      '*--speculate=[guess what follows, the same text in fewer steps]:NAME:(none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE)' \
       '--no-speculate[guess nothing, as --speculate none]' \
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \

@@ -15,7 +15,7 @@ import sys
 COMMAND = re.compile(r'  ([a-z][\w-]*)  +(\S.*)')
 OPTION = re.compile(r'  (?:-(\w), |    )--([\w-]+)(?: (\S+))?(?:  +(\S.*))?')
 MORE_HELP = re.compile(r' {20,}(\S.*)')
-LISTED = re.compile(r': ((?:[\w.-]+, )+[\w.-]+)')
+LISTED = re.compile(r': ((?:[\w.=-]+, )+[\w.=-]+)')
 FILE = re.compile(r'\b(FILE|FOLDER|DIR|HF_DIR|IN|OUT|MODEL|REFERENCE_MODEL)\b')
 MODEL = re.compile(r'\b(MODEL|REFERENCE_MODEL)\b')
 

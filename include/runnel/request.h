@@ -290,7 +290,10 @@ typedef struct rn_request {
     // often in finished answers of the same model, client and cache_salt that speculated so, too
     // (rn_engine_options.output_store_bytes). "ngram-cache": what followed the last 1 to 4 tokens
     // often enough: in prompt and answer, in such finished answers, and in the model's n-gram cache
-    // (rn_model_add_ngram_cache()). "draft": what another model of the engine expects,
+    // (rn_model_add_ngram_cache()). "lookahead", or "lookahead=W:N:G": what the model said behind
+    // tokens that were guessed to follow, in rows beside those of the text: n-grams of N tokens
+    // (2..8), of a window of W columns (1..32, W * (N - 1) at most 48), G at once (1..16); 5:3:5;
+    // RN_E_UNSUPPORTED for recurrent models. "draft": what another model of the engine expects,
     // rn_engine_options.draft_model, or with "draft=N" model N, 0..; with another vocabulary its
     // guesses go through text. "mtp", "medusa", "eagle": what draft heads of the model expect
     // (rn_model_add_draft_heads()). "none": nothing. NULL (default): "suffix" where the engine

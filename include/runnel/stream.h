@@ -94,6 +94,8 @@ typedef struct rn_usage {
     // Rows that were evaluated for the stream: of its prompt without cached tokens, of its answer
     // with guesses and whatever else its strategy tries; of all models that work for it.
     int64_t model_rows;
+    // Rows beside the guesses that lookahead decoding learned from.
+    int64_t lookahead_rows;
 } rn_usage;
 
 // Durations of a stream, in milliseconds. Owned by the library: a chunk points to it.

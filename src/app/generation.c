@@ -121,8 +121,11 @@ static bool apply_sampling(const generation *g, rn_sampling *s, rn_error *err) {
 
 // ---- drafters -------------------------------------------------------------------------------------------------------
 
+// Numbers may stand behind some: "lookahead=5:3:5", which the engine reads.
 static bool is_drafter(const char *name, size_t n) {
+    static const char sized[] = "lookahead=";
     const char *known = "none";
+    if (n >= sizeof sized && memcmp(name, sized, sizeof sized - 1) == 0) return true;
     for (size_t i = 0; known; known = rn_drafter_name(i++))
         if (strlen(known) == n && memcmp(known, name, n) == 0) return true;
     return false;

@@ -125,9 +125,15 @@ static const struct draft *draft_of(const struct sample_strategy *s, const struc
     return d && d->n ? d : NULL;
 }
 
+// Rows behind those of the draft, which a drafter learns from.
+static size_t n_more_rows(const struct sample_strategy *s, const struct row_results *r) {
+    return s->drafts && r->at == RESULTS_OF_PROPOSAL ? (size_t)drafts_more_rows(s->drafts)->n : 0;
+}
+
 static size_t row_of(const struct sample_strategy *s, const struct row_results *r, int32_t node) {
     const struct draft *const d = draft_of(s, r);
-    return d ? r->n - 1 - (size_t)(n_each(s) * (d->n - 1 - node)) : r->n - 1;
+    const size_t last = r->n - 1 - n_more_rows(s, r);
+    return d ? last - (size_t)(n_each(s) * (d->n - 1 - node)) : last;
 }
 
 static bool has_node(const struct sample_strategy *s, const struct row_results *r, int32_t node) {
@@ -276,6 +282,7 @@ static void read_rows(strategy *base, const struct row_results *r) {
     s->n_drawn = 0;
     s->status = RN_OK;
     if (is_prompt_of_guidance(s, r) || !has_logits(s, r)) return;
+    if (n_more_rows(s, r) > 0) drafts_read_more(s->drafts, r);
     if (!ask_forced(s) || has_forced(s) || s->verify != VERIFY_MATCH) return;
     draw(s, r, DRAFT_ROOT);
     for (int32_t node = DRAFT_ROOT; s->status == RN_OK && !s->gate && !s->from.ids;) {
@@ -374,7 +381,7 @@ static rn_status emit_tokens(struct sample_strategy *s, const struct row_results
         if (!ask_forced(s)) return fail(err, s->status, "%s", s->error.text);
     }
     for (int32_t i = n_path; answer == EMIT_NEXT && i < n_emitted; i++) s->pending[s->n_pending++] = emitted[i];
-    if (!draft_of(s, r)) return RN_OK;
+    if (!draft_of(s, r) && n_more_rows(s, r) == 0) return RN_OK;
     show_path(s, r, path, n_path);
     const rn_status st = env->ops->seq_keep(env->user, STRATEGY_MAIN, path, n_path, err);
     return st == RN_OK && s->guidance ? env->ops->seq_keep(env->user, s->negative, path, n_path, err) : st;
@@ -459,6 +466,7 @@ rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **ou
         s->verify = spec->verify, s->draws = spec->draws;
         s->base.has_scratch = true;
         s->base.drafter = drafts_guesser(s->drafts);
+        s->base.n_more_rows = &drafts_more_rows(s->drafts)->n;
         s->base.n_prompt_looked = drafts_n_prompt_rows(s->drafts);
         s->base.needs.n_helper_seqs = drafts_n_seqs(s->drafts);
     }

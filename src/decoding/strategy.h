@@ -290,6 +290,8 @@ struct strategy {
     bool has_scratch;    // it asks for scratch rows of the main sequence
     // The drafter whose guesses the scratch rows of the main sequence are, by its number in drafter_kinds; NULL: there are none.
     const int32_t *drafter;
+    // So many of a step's scratch rows of the main sequence, the last ones, are no guesses; NULL: none.
+    const int32_t *n_more_rows;
     // Of the prompt's last rows so many are of use to it before prompt_from, too: they may come from
     // the cache, and where they are evaluated prompt_wants tells what it wants of them.
     int32_t n_prompt_looked;

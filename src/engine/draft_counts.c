@@ -50,5 +50,6 @@ void draft_counts_tell(const struct draft_counts *f, rn_usage *u) {
     }
     memcpy(u->drafted_by, f->drafted_by, sizeof u->drafted_by);
     memcpy(u->accepted_by, f->accepted_by, sizeof u->accepted_by);
-    if (u->drafted_tokens > 0 && f->ns > 0) u->speed_up = f->plain_ns / f->ns;
+    u->lookahead_rows = f->n_more_rows;
+    if (u->drafted_tokens + f->n_more_rows > 0 && f->ns > 0) u->speed_up = f->plain_ns / f->ns;
 }

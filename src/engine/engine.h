@@ -267,6 +267,7 @@ struct stream_play {
     struct draft_counts {
         int64_t drafted[RN_DRAFT_DEPTHS], accepted[RN_DRAFT_DEPTHS];
         int64_t drafted_by[RN_MAX_DRAFTERS], accepted_by[RN_MAX_DRAFTERS];
+        int64_t n_more_rows; // that were no guesses
         // Of tokens that came in steps with or without guesses: what plain steps take for them, and what they took.
         double plain_ns, ns, helper_ns; // of drafters' models since the last such step
         int64_t n_seen;                 // tokens emitted until then

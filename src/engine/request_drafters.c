@@ -63,6 +63,32 @@ static rn_status read_model(const rn_engine *e, const struct drafter_kind *kind,
     return RN_OK;
 }
 
+// W:N:G behind a name, up to its comma.
+static rn_status read_sizes(const char *text, struct lookahead_sizes *s, rn_error *err) {
+    int32_t *const numbers[] = {&s->width, &s->length, &s->candidates};
+    const char *at = text;
+    for (int i = 0; i < 3; i++) {
+        char *end = NULL;
+        const unsigned long n = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
+        const bool is_last = i == 2;
+        *numbers[i] = n > 999 ? 999 : (int32_t)n;
+        if (!end || !(is_last ? *end == 0 || *end == ',' : *end == ':')) {
+            *numbers[i] = 0;
+            break;
+        }
+        at = end + 1;
+    }
+    if (s->width >= 1 && s->width <= LOOKAHEAD_WIDTH && s->length >= 2 && s->length <= LOOKAHEAD_LENGTH &&
+        s->candidates >= 1 && s->candidates <= LOOKAHEAD_CANDIDATES && s->width * (s->length - 1) <= LOOKAHEAD_ROWS)
+        return RN_OK;
+    return fail(
+        err, RN_E_ARG,
+        "speculate: lookahead=%.*s: is not W:N:G, a window of 1..%d columns, n-grams of 2..%d tokens, 1..%d of them "
+        "at once, W * (N - 1) at most %d",
+        (int)(strcspn(text, ",") < 40 ? strcspn(text, ",") : 40), text, LOOKAHEAD_WIDTH, LOOKAHEAD_LENGTH,
+        LOOKAHEAD_CANDIDATES, LOOKAHEAD_ROWS);
+}
+
 static rn_status choose_slot(const rn_engine *e, struct model_slot *own, const struct drafter_kind *kind,
                              const char *number, struct drafter_choice *out, rn_error *err) {
     const size_t at = (size_t)(own - e->model_slots);
@@ -116,13 +142,18 @@ rn_status request_read_drafters(rn_engine *e, struct model_slot *own, const rn_r
         const char *const number = at[n_name] == '=' ? at + n_name + 1 : NULL;
         const struct drafter_kind *const kind = drafter_find(at, n_name);
         end = at + strcspn(at, ",");
-        if (!kind || (number && !kind->needs_model)) return unknown(at, (size_t)(end - at), err);
+        if (!kind || (number && !kind->needs_model && !kind->has_sizes)) return unknown(at, (size_t)(end - at), err);
         for (int32_t i = 0; i < *n; i++)
             if (out[i].kind == kind) return fail(err, RN_E_ARG, "speculate: %s is named twice", kind->name);
         if (*n == ENGINE_MAX_DRAFTERS)
             return fail(err, RN_E_ARG, "speculate: more than %d drafters", ENGINE_MAX_DRAFTERS);
         struct drafter_choice *const choice = &out[(*n)++];
         *choice = (struct drafter_choice){.kind = kind};
+        if (kind->has_sizes && number) st = read_sizes(number, &choice->lookahead, err);
+        if (kind->has_sizes && st == RN_OK && model_slot_room(e, own).n_states > 0)
+            st = fail(err, RN_E_UNSUPPORTED,
+                      "speculate: %s: not with a recurrent model, each of whose scratch rows takes a slot of state",
+                      kind->name);
         if (kind->needs_model) st = choose_slot(e, own, kind, number, choice, err);
         if (kind->parts && !find_parts(own, choice)) st = no_heads(own, kind, err);
     }

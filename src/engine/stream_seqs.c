@@ -375,8 +375,10 @@ static struct stream_seq *find(const rn_stream *s, const struct model_slot *l, i
 }
 
 void stream_note_rows(const struct model_slot *l, const struct stream_rows *part) {
+    const int32_t *const n_more = part->s->play.strategy->n_more_rows;
     for (size_t i = part->first; i < part->first + part->n; i++) {
         const struct lm_row *r = &l->rows[i];
+        const bool is_guess = !n_more || i + (size_t)*n_more < part->first + part->n;
         if (lm_row_was_dropped(l->lm, i)) continue;
         struct stream_seq *q = find(part->s, l, r->seq);
         if (r->parent == LM_APPEND)
@@ -384,7 +386,8 @@ void stream_note_rows(const struct model_slot *l, const struct stream_rows *part
         else {
             const int32_t depth = r->parent == LM_ROOT ? 1 : q->nodes[r->parent].depth + 1;
             q->nodes[q->n_nodes++] = (struct seq_node){r->token, depth};
-            if (q == main_seq(part->s)) draft_counts_evaluated(part->s, depth);
+            if (q == main_seq(part->s) && is_guess) draft_counts_evaluated(part->s, depth);
+            part->s->play.draft_counts.n_more_rows += !is_guess;
         }
     }
 }

@@ -47,8 +47,9 @@ struct outcome {
 };
 
 static inline const char *any_drafter(uint64_t seed) {
-    static const char *const names[] = {"ngram", "suffix",      "suffix,ngram", "ngram-cache",
-                                        "draft", "ngram,draft", "draft,suffix"};
+    static const char *const names[] = {"ngram",       "suffix",      "suffix,ngram",
+                                        "ngram-cache", "lookahead",   "lookahead=2:2:2,ngram",
+                                        "draft",       "ngram,draft", "draft,suffix"};
     return names[seed % (sizeof names / sizeof *names)];
 }
 

@@ -95,7 +95,7 @@ LIMITS = {
     'banned_strings': Field(('zz', EMOJI[:5], [' the', 'CAT'], [f'{i}?' for i in range(512)], 'z' * 256, []),
                             ('', [''], 'z' * 257, ['a'] * 513, 5, {}, [5], True, '\ufffd')),
     'banned_match_case': SWITCH, 'token_healing': SWITCH, 'guidance_scale': real((1, 1.5), 0, 100), 'cfg_scale': real((1, 7.5), 0, 100),
-    'speculate': Field(('none', 'ngram', 'suffix', 'ngram-cache', 'draft', ['ngram'], ['draft', 'ngram'], ['suffix', 'ngram'], ['none']), ('', 'no-such', 5, {}, True, ['no-such'], [5], ['ngram', 'ngram'], ['none', 'ngram'])), 'draft_min_p': real((0, 0.5, 1), 0, 1), 'spec_verify': Field(('match', 'reject', 'typical'), ('', 'exact', 5, {}, True, ['match'])), 'draft_max': whole((1, 16, 63), 1, 63), 'draft_min': Field((0, 1, 16), (-1, 64, 1.5, 'x', [], {}, True)),
+    'speculate': Field(('none', 'ngram', 'suffix', 'ngram-cache', 'lookahead', 'lookahead=4:3:2', 'draft', ['ngram'], ['draft', 'ngram'], ['suffix', 'ngram'], ['none']), ('', 'no-such', 5, {}, True, ['no-such'], [5], ['ngram', 'ngram'], ['none', 'ngram'])), 'draft_min_p': real((0, 0.5, 1), 0, 1), 'spec_verify': Field(('match', 'reject', 'typical'), ('', 'exact', 5, {}, True, ['match'])), 'draft_max': whole((1, 16, 63), 1, 63), 'draft_min': Field((0, 1, 16), (-1, 64, 1.5, 'x', [], {}, True)),
     'prediction': Field(('', 'a', EMOJI, 'Once upon a time, there was a cat.', {'type': 'content', 'content': 'a'}, {'type': 'content', 'content': []},
                          {'type': 'content', 'content': [{'type': 'text', 'text': 'a'}, {'type': 'text', 'text': 'b'}]}),
                         (5, [], ['a'], {}, True, {'type': 'content'}, {'type': 'x', 'content': 'a'}, {'type': 'content', 'content': 5},

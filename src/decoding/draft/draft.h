@@ -35,6 +35,13 @@ struct draft {
 };
 static inline bool draft_is_drawn(const struct draft *d) { return d->n > 0 && d->sources[0]; }
 
+// Rows beside the guesses that a drafter learns from: scratch rows of the main sequence behind those of the draft, never accepted, not counted as guesses.
+struct draft_rows {
+    int32_t n;
+    int32_t tokens[DRAFT_MOST], parents[DRAFT_MOST]; // of these rows, or DRAFT_ROOT
+    bool has_logits[DRAFT_MOST];
+};
+
 // What came of a stream's drafts.
 struct draft_figures {
     int64_t n_predicted, n_predicted_right; // guesses from the prediction that were evaluated; of these, right

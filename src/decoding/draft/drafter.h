@@ -52,6 +52,12 @@ struct drafter_ops {
     // Only the first n tokens of the text stay; others take the place of those behind.
     void (*cut)(drafter *d, int32_t n);
     void (*destroy)(drafter *d);
+    // Rows of the main model beside the guesses just made, behind the first n tokens of the text, as far as they are expected to pay or cost at most
+    // ask->probe_ns; some if ask->least > 0. NULL: never.
+    void (*more_rows)(drafter *d, int32_t n, const struct draft_ask *ask, struct draft_rows *out);
+    // Their results, row `first` and those behind it; on any thread. Not where one was left out for lack of room, or for good reason was not proposed: then
+    // the next `draft` comes without.
+    void (*read_more)(drafter *d, const struct row_results *r, size_t first);
 
     // ---- of drafters with a model; NULL without ----
     // Settles what it knows with the first n tokens of the text, and returns whether rows on its slot,
@@ -89,6 +95,17 @@ struct drafter {
     struct draft_odds odds, depths;
 };
 
+// Of lookahead decoding: columns of the window, tokens of an n-gram, n-grams that are guesses at once. All 0: the usual ones.
+struct lookahead_sizes {
+    int32_t width, length, candidates;
+};
+enum {
+    LOOKAHEAD_WIDTH = 32,
+    LOOKAHEAD_LENGTH = 8, // 2 at least
+    LOOKAHEAD_CANDIDATES = 16,
+    LOOKAHEAD_ROWS = 48 // width * (length - 1)
+};
+
 // What a drafter is made from. Pointers stay the caller's and outlive it.
 struct drafter_spec {
     // The text, prompt and emitted tokens, [n_text_most]; grows with each emission. Before it in memory there are n_before tokens of another one, the
@@ -105,6 +122,7 @@ struct drafter_spec {
     float min_p;                       // guesses of a model end where the best one is less probable, 0..1
     // Of a kind that stands on parts: so many slots, from `slot` on.
     int32_t n_slots;
+    struct lookahead_sizes lookahead;
 };
 
 struct drafter_kind {
@@ -113,6 +131,7 @@ struct drafter_kind {
     uint32_t parts;   // of draft heads that it stands on, bits 1 << enum strategy_part; 0: on none
     rn_status (*create)(const struct drafter_spec *spec, drafter **out, rn_error *err);
     bool reads_prediction; // drafter_spec.n_before
+    bool has_sizes;        // drafter_spec.lookahead
     bool reads_outputs;    // drafter_spec.outputs, to which the stream's answer is added when it has ended
 };
 enum { DRAFTERS_MOST = 16 }; // kinds

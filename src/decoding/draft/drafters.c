@@ -1,6 +1,7 @@
 // decoding/draft/drafters.c - the table of drafters.
 #include "decoding/draft/drafter.h"
 #include "decoding/draft/feature_drafter.h"
+#include "decoding/draft/lookahead_drafter.h"
 #include "decoding/draft/medusa_drafter.h"
 #include "decoding/draft/model_drafter.h"
 #include "decoding/draft/ngram_cache_drafter.h"
@@ -12,6 +13,7 @@ const struct drafter_kind drafter_kinds[] = {
     {"ngram", .create = ngram_drafter_create, .reads_prediction = true},
     {"suffix", .create = suffix_drafter_create, .reads_prediction = true, .reads_outputs = true},
     {"ngram-cache", .create = ngram_cache_drafter_create, .reads_outputs = true},
+    {"lookahead", .create = lookahead_drafter_create, .has_sizes = true},
     {"draft", .needs_model = true, .create = model_drafter_create},
     {"mtp", .parts = 1U << STRATEGY_PART_NEXTN, .create = feature_drafter_create},
     {"medusa", .parts = 1U << STRATEGY_PART_MEDUSA, .create = medusa_drafter_create},

@@ -27,6 +27,7 @@ struct drafts {
     bool asks_model;  // the chosen one has rows of its own to evaluate before it guesses
     int32_t n_rounds; // steps of drafters' models since the last one of the main model
     struct draft proposed;
+    struct draft_rows more; // beside it
     // In the last step of the main model: rows beside that of the last certain token, and other streams.
     size_t n_rows_beside, n_streams_beside;
     double n_tokens_beside;
@@ -59,6 +60,7 @@ rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, r
                                        .slot = c->slot,
                                        .n_slots = c->n_slots,
                                        .sides = c->sides[0].tok ? c->sides : NULL,
+                                       .lookahead = c->lookahead,
                                        .outputs = spec->outputs,
                                        .ngrams = spec->ngrams,
                                        .draws = &spec->draws,
@@ -146,18 +148,25 @@ static void look_at_step(struct drafts *d) {
     if (d->step.most > d->most) d->step.most = d->most;
 }
 
-// Has the drafter guess; how many of its guesses pay.
-static int32_t guess(struct drafts *d, int32_t k) {
+// Has the drafter guess; how many of its guesses pay, beside the rows that it wants to learn from.
+static int32_t guess(struct drafts *d, int32_t k, const struct draft_ask *ask) {
     struct guess *const g = &d->guesses[k];
+    const struct drafter_ops *const ops = d->of[k]->ops;
     g->at = d->n;
-    d->of[k]->ops->draft(d->of[k], d->n, &g->draft);
+    d->more.n = 0;
+    ops->draft(d->of[k], d->n, &g->draft);
+    if (ops->more_rows) {
+        look_at_step(d);
+        ops->more_rows(d->of[k], d->n, ask, &d->more);
+        draft_cut(&g->draft, DRAFT_MOST - d->more.n, DRAFT_MOST);
+    }
     int32_t n_valid = 0; // a drafter's model may have more tokens
     while (n_valid < g->draft.n && g->draft.tokens[n_valid] >= 0 && g->draft.tokens[n_valid] < d->n_vocab) n_valid++;
     g->draft.n = n_valid;
     if (g->draft.n == 0) return 0;
     if (draft_is_drawn(&g->draft)) return g->draft.n < d->most ? g->draft.n : d->most;
     look_at_step(d);
-    return draft_length(&d->of[k]->odds, &g->draft, &d->step, d->step.ns);
+    return draft_length(&d->of[k]->odds, &g->draft, &d->step, d->step.ns + d->more.n);
 }
 
 // Guesses that would pay if rows were cheap, where it costs little to see whether they are.
@@ -170,7 +179,7 @@ static int32_t guesses_to_probe(const struct drafts *d, int32_t k, double probe_
 static void take(struct drafts *d, int32_t k, int32_t length) {
     d->chosen = k;
     d->guesser = d->kinds[k];
-    d->guesses[k].idle_ns = 0;
+    if (!d->of[k]->ops->more_rows || d->more.n > 0) d->guesses[k].idle_ns = 0;
     d->proposed = d->guesses[k].draft;
     draft_cut(&d->proposed, length > d->least ? length : d->least, DRAFT_MOST);
 }
@@ -183,6 +192,7 @@ rn_status drafts_choose(struct drafts *d, int32_t n, rn_error *err) {
     d->asks_model = false;
     d->n_rounds = 0;
     d->proposed.n = 0;
+    d->more.n = 0;
     for (int32_t i = 0; i < d->n_of; i++) learn(d, i);
     for (int32_t i = 0; i < d->n_of && st == RN_OK; i++) {
         drafter *const of = d->of[i];
@@ -196,9 +206,9 @@ rn_status drafts_choose(struct drafts *d, int32_t n, rn_error *err) {
             return RN_OK;
         }
         if (of->ops->plan) continue;
-        int32_t length = guess(d, i);
-        if (length == 0) length = guesses_to_probe(d, i, ask.probe_ns);
-        if (length > 0) {
+        int32_t length = guess(d, i, &ask);
+        if (length == 0 && !of->ops->more_rows) length = guesses_to_probe(d, i, ask.probe_ns);
+        if (length > 0 || d->more.n > 0) {
             take(d, i, length);
             return RN_OK;
         }
@@ -240,6 +250,22 @@ static int32_t least_of(size_t a, size_t b, size_t c) {
     return (int32_t)(ab < c ? ab : c);
 }
 
+// Rows to learn from, if there is room for all of them.
+static void add_more_rows(struct drafts *d, struct row_list *rows) {
+    size_t n_logits = (size_t)(d->n_each * (1 + d->proposed.n));
+    for (int32_t i = 0; i < d->more.n; i++) n_logits += d->more.has_logits[i];
+    if (rows->n + (size_t)d->more.n > rows->cap || n_logits > rows->n_logits ||
+        d->proposed.n + d->more.n > rows->n_scratch || rows->n_tokens == 1)
+        d->more.n = 0;
+    for (int32_t i = 0; i < d->more.n; i++) {
+        const int32_t parent = d->more.parents[i];
+        rows->rows[rows->n++] = (struct lm_row){.seq = STRATEGY_MAIN,
+                                                .token = d->more.tokens[i],
+                                                .parent = parent == DRAFT_ROOT ? LM_ROOT : d->proposed.n + parent,
+                                                .want = LM_OPTIONAL | (d->more.has_logits[i] ? LM_WANT_LOGITS : 0)};
+    }
+}
+
 void drafts_add_rows(struct drafts *d, struct row_list *rows, int32_t negative) {
     const size_t each = (size_t)d->n_each;
     const int32_t room =
@@ -247,7 +273,7 @@ void drafts_add_rows(struct drafts *d, struct row_list *rows, int32_t negative) 
     d->n_rows_beside = rows->n_rows_beside + rows->n - 1, d->n_streams_beside = rows->n_streams_beside;
     d->n_tokens_beside = rows->n_tokens_beside;
     if (d->asks_model) {
-        take(d, d->chosen, guess(d, d->chosen));
+        take(d, d->chosen, guess(d, d->chosen, NULL));
         d->asks_model = false;
     }
     draft_cut(&d->proposed, room < d->most ? room : d->most, rows->n_tokens - 1);
@@ -265,6 +291,14 @@ void drafts_add_rows(struct drafts *d, struct row_list *rows, int32_t negative) 
         row.seq = STRATEGY_MAIN, row.want |= drafts_wants(d);
         rows->rows[rows->n++] = row;
     }
+    add_more_rows(d, rows);
+}
+
+const struct draft_rows *drafts_more_rows(const struct drafts *d) { return &d->more; }
+
+void drafts_read_more(struct drafts *d, const struct row_results *r) {
+    drafter *const of = d->more.n > 0 ? d->of[d->chosen] : NULL;
+    if (of && !results_dropped(r, r->n - 1)) of->ops->read_more(of, r, r->n - (size_t)d->more.n);
 }
 
 const int32_t *drafts_guesser(const struct drafts *d) { return &d->guesser; }

@@ -12,7 +12,8 @@
 // A drafter that a request names.
 struct drafter_choice {
     const struct drafter_kind *kind;
-    int32_t slot;    // of its model, by the numbers of struct strategy_env; 0: none
+    int32_t slot; // of its model, by the numbers of struct strategy_env; 0: none
+    struct lookahead_sizes lookahead;
     int32_t n_slots; // of the parts that it stands on, from `slot` on
     // The vocabularies of the main model and of its own, where they differ; else tok is NULL.
     struct bridge_side sides[2];
@@ -47,6 +48,10 @@ rn_status drafts_absorb(struct drafts *d, const struct row_results *r, rn_error 
 void drafts_add_rows(struct drafts *d, struct row_list *rows, int32_t negative);
 // The draft whose rows were added; none where `choose` was called since.
 const struct draft *drafts_proposed(const struct drafts *d);
+// Rows of a drafter beside it, behind its own; as many as were proposed.
+const struct draft_rows *drafts_more_rows(const struct drafts *d);
+// Their results, if all were evaluated; as strategy_ops.read.
+void drafts_read_more(struct drafts *d, const struct row_results *r);
 // Whose guesses they are: its number in drafter_kinds.
 const int32_t *drafts_guesser(const struct drafts *d);
 // Only the first n tokens of the text stay; others take the place of those behind. `choose` follows.
