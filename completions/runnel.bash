@@ -30,7 +30,7 @@ _runnel() {
     run:--strategy) words='sample beam' ;;
     run:--early-stopping) words='false true never' ;;
     run:--do-sample | run:--renormalize-logits) words='false true' ;;
-    run:--speculate) words='none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE' ;;
+    run:--speculate) words='none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE layer-skip=LAYERS' ;;
     run:--spec-verify) words='match reject typical' ;;
     run:--json-space) words='dumps compact free' ;;
     infill:--prefix | infill:--suffix | infill:--context | infill:--lora | infill:--watermark | infill:--ngram-cache | infill:--json-schema | infill:--grammar | infill:--structural-tag) files=1 ;;
@@ -44,7 +44,7 @@ _runnel() {
     infill:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     infill:--penalty-prompt) words='on off' ;;
     infill:--sampler-order) words='llama.cpp transformers exllamav2' ;;
-    infill:--speculate) words='none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE' ;;
+    infill:--speculate) words='none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE layer-skip=LAYERS' ;;
     infill:--spec-verify) words='match reject typical' ;;
     infill:--json-space) words='dumps compact free' ;;
     chat:--system | chat:--output-format | chat:-c | chat:--ctx | chat:-t | chat:--threads | chat:--temp | chat:--top-k | chat:--top-p | chat:--min-p | chat:--min-keep | chat:--repeat-penalty | chat:--frequency-penalty | chat:--presence-penalty | chat:--penalty-last-n | chat:--dry-multiplier | chat:--dry-base | chat:--dry-allowed-length | chat:--dry-penalty-last-n | chat:--xtc-probability | chat:--xtc-threshold | chat:--typical-p | chat:--top-n-sigma | chat:--dynatemp-range | chat:--dynatemp-exponent | chat:--mirostat | chat:--mirostat-tau | chat:--mirostat-eta | chat:--min-tokens | chat:--no-repeat-ngram-size | chat:--epsilon-cutoff | chat:--eta-cutoff | chat:--top-a | chat:--top-h | chat:--tfs-z | chat:--adaptive-target | chat:--adaptive-decay | chat:--encoder-repetition-penalty | chat:--exponential-decay-start | chat:--exponential-decay-factor | chat:--samplers | chat:--dry-sequence-breaker | chat:--ban-token | chat:--logit-bias | chat:--sequence-bias | chat:--guidance-scale | chat:--negative-prompt | chat:--banned-string | chat:--seed | chat:-n | chat:--max-tokens | chat:--stop | chat:--stop-token | chat:--draft-max | chat:--draft-min | chat:--draft-min-p | chat:--regex | chat:--choice) : ;;
@@ -59,7 +59,7 @@ _runnel() {
     chat:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     chat:--penalty-prompt) words='on off' ;;
     chat:--sampler-order) words='llama.cpp transformers exllamav2' ;;
-    chat:--speculate) words='none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE' ;;
+    chat:--speculate) words='none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE layer-skip=LAYERS' ;;
     chat:--spec-verify) words='match reject typical' ;;
     chat:--json-space) words='dumps compact free' ;;
     compare:-m | compare:--model) files=1 models=1 ;;
@@ -76,7 +76,7 @@ _runnel() {
     serve:-m | serve:--model | serve:--alias | serve:--draft) files=1 models=1 ;;
     serve:-c | serve:--ctx | serve:-t | serve:--threads | serve:--streams | serve:--queue | serve:--queue-tokens | serve:--queue-seconds | serve:--workers | serve:--work-memory | serve:--beams | serve:--target-itl-ms | serve:--memory | serve:--key-tokens-per-minute | serve:--output-format | serve:--host | serve:--port | serve:--drain-seconds | serve:--api-key | serve:--allow-host | serve:--trusted-proxy | serve:--cors | serve:--max-connections | serve:--max-connections-per-address | serve:--max-line | serve:--max-header-block | serve:--max-headers | serve:--max-header | serve:--max-body | serve:--max-bodies | serve:--header-seconds | serve:--body-seconds | serve:--idle-seconds | serve:--write-seconds | serve:--ping-seconds | serve:--resume-grace-seconds | serve:--resume-seconds | serve:--resume-mib | serve:--responses-mib | serve:--outputs-mib) : ;;
     serve:--watermark | serve:--lora | serve:--ngram-cache | serve:--tls-cert | serve:--tls-key | serve:--api-key-file | serve:--access-log) files=1 ;;
-    serve:--draft-heads) words='mtp medusa=FILE eagle=FILE' ;;
+    serve:--draft-heads) words='mtp medusa=FILE eagle=FILE layer-skip=LAYERS' ;;
     serve:--kv-type) words='f16 f32 q8 bf16' ;;
     serve:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
     serve:--load) words='map read lock' ;;
@@ -94,7 +94,7 @@ _runnel() {
     batch:--strategy) words='sample beam' ;;
     batch:--early-stopping) words='false true never' ;;
     batch:--do-sample | batch:--renormalize-logits) words='false true' ;;
-    batch:--speculate) words='none ngram suffix ngram-cache draft mtp medusa=FILE eagle=FILE' ;;
+    batch:--speculate) words='none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE layer-skip=LAYERS' ;;
     batch:--spec-verify) words='match reject typical' ;;
     score:--ids | score:--kl | score:-c | score:--ctx | score:-t | score:--threads) : ;;
     score:--text-file | score:--logits | score:--html | score:--lora) files=1 ;;

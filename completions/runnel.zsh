@@ -127,7 +127,7 @@ _runnel() {
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
-      '*--speculate=[guess what follows, the same text in fewer steps]:NAME:(none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE)' \
+      '*--speculate=[guess what follows, the same text in fewer steps]:NAME:(none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE layer-skip=LAYERS)' \
       '--no-speculate[guess nothing, as --speculate none]' \
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
@@ -236,7 +236,7 @@ _runnel() {
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
-      '*--speculate=[guess what follows, the same text in fewer steps]:NAME:(none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE)' \
+      '*--speculate=[guess what follows, the same text in fewer steps]:NAME:(none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE layer-skip=LAYERS)' \
       '--no-speculate[guess nothing, as --speculate none]' \
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
@@ -343,7 +343,7 @@ _runnel() {
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
-      '*--speculate=[guess what follows, the same text in fewer steps]:NAME:(none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE)' \
+      '*--speculate=[guess what follows, the same text in fewer steps]:NAME:(none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE layer-skip=LAYERS)' \
       '--no-speculate[guess nothing, as --speculate none]' \
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
@@ -471,7 +471,7 @@ _runnel() {
       '--watermark=[mark all answers by the keys in FILE, {"keys"\: \[..\], ..}, but for those at temperature 0, with mirostat or with adaptive-p]:FILE:_files' \
       '--share-prefixes[share cached prompts among all API keys. This gives away, by response times, whether another key has sent a prompt with the same beginning, 64 tokens at a time]' \
       '--no-speculate[guess nothing for requests without `speculate`, which otherwise have the drafters that need no model]' \
-      '*--draft-heads=[draft heads for the first model, which requests name in `speculate`]:mtp|medusa=FILE|eagle=FILE:(mtp medusa=FILE eagle=FILE)' \
+      '*--draft-heads=[draft heads for the first model, which requests name in `speculate`]:mtp|medusa=FILE|eagle=FILE|layer-skip=LAYERS:(mtp medusa=FILE eagle=FILE layer-skip=LAYERS)' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
       '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
@@ -604,7 +604,7 @@ _runnel() {
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
-      '*--speculate=[guess what follows, the same text in fewer steps]:NAME:(none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE)' \
+      '*--speculate=[guess what follows, the same text in fewer steps]:NAME:(none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE layer-skip=LAYERS)' \
       '--no-speculate[guess nothing, as --speculate none]' \
       '--draft-max=[guesses of a step, at most]:N: ' \
       '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \

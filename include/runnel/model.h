@@ -179,7 +179,9 @@ RN_API rn_status rn_model_get_adapter(const rn_model *model, size_t i, rn_adapte
 typedef enum rn_draft_head {
     RN_DRAFT_HEAD_MTP,    // next-token-prediction layers that ship in the model's own file
     RN_DRAFT_HEAD_MEDUSA, // Medusa heads, FasterDecoding's files
-    RN_DRAFT_HEAD_EAGLE   // EAGLE-1, EAGLE-2 or EAGLE-3, SafeAILab's files
+    RN_DRAFT_HEAD_EAGLE,  // EAGLE-1, EAGLE-2 or EAGLE-3, SafeAILab's files
+    // The model itself without some of its layers (LayerSkip; Draft & Verify), in the same weights.
+    RN_DRAFT_HEAD_LAYERS
 } rn_draft_head;
 /**
  * Adds draft heads of a kind to a model, before an engine is opened with it. Requests say whether
@@ -187,7 +189,8 @@ typedef enum rn_draft_head {
  *
  * @param path  the safetensors file of the heads, the folder that holds it, or a GGUF file
  *         (rn_convert_draft_heads(), llama.cpp for EAGLE-3); it stays mapped
- * until rn_model_close(). RN_DRAFT_HEAD_MTP: NULL.
+ * until rn_model_close(). RN_DRAFT_HEAD_MTP: NULL. RN_DRAFT_HEAD_LAYERS: "E", the first E layers
+ *         draft, or "A-B,C-D,..", all but layers A to B, C to D and so on do, from 0.
  * @return RN_OK; RN_E_ARG (no path, or one too many); RN_E_STATE (the model has heads of this kind,
  *         or an engine has been opened with it); RN_E_FORMAT, RN_E_UNSUPPORTED (malformed, another
  *         model's, or with parts that are not supported: names file and tensor; a model without

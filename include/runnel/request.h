@@ -295,7 +295,8 @@ typedef struct rn_request {
     // (2..8), of a window of W columns (1..32, W * (N - 1) at most 48), G at once (1..16); 5:3:5;
     // RN_E_UNSUPPORTED for recurrent models. "draft": what another model of the engine expects,
     // rn_engine_options.draft_model, or with "draft=N" model N, 0..; with another vocabulary its
-    // guesses go through text. "mtp", "medusa", "eagle": what draft heads of the model expect
+    // guesses go through text. "mtp", "medusa", "eagle": what draft heads of the model expect,
+    // "layer-skip": what some of its own layers do
     // (rn_model_add_draft_heads()). "none": nothing. NULL (default): "suffix" where the engine
     // keeps finished answers or there is a prediction, else "ngram"; nothing with
     // rn_engine_options.no_speculate.

@@ -33,8 +33,8 @@ enum { GENERATION_MEMBERS = GENERATION_FIELDS + STRATEGY_OPTIONS + 48 };
 
 enum { GENERATION_DRAFTERS = 96 };
 // Names of drafters as the option and JSON have them: those of rn_drafter_name(), and none.
-#define DRAFTER_WORDS  "none|ngram|suffix|ngram-cache|lookahead|draft|mtp|medusa=FILE|eagle=FILE"
-#define DRAFTER_SCHEMA "'none','ngram','suffix','ngram-cache','lookahead','draft','mtp','medusa','eagle'"
+#define DRAFTER_WORDS  "none|ngram|suffix|ngram-cache|lookahead|draft|mtp|medusa=FILE|eagle=FILE|layer-skip=LAYERS"
+#define DRAFTER_SCHEMA "'none','ngram','suffix','ngram-cache','lookahead','draft','mtp','medusa','eagle','layer-skip'"
 
 typedef struct generation {
     int32_t n;                        // -1: the rest of the context

@@ -206,11 +206,11 @@ const option generation_draft_rows[6] = {
     {0, "speculate", "NAME", OPTION_EACH, .each = take_drafters,
      .help =
          "guess what follows, the same text in fewer steps: none, ngram, suffix, ngram-cache, lookahead, draft, mtp, medusa=FILE, "
-         "eagle=FILE; from what followed the same words before (ngram), also in earlier answers (suffix), "
+         "eagle=FILE, layer-skip=LAYERS; from what followed the same words before (ngram), also in earlier answers (suffix), "
          "from counts of what followed up to four tokens (ngram-cache), from what the model says behind guesses "
          "(lookahead, or lookahead=W:N:G: columns of the window, tokens of an n-gram, n-grams at once; 5:3:5), with the "
          "model of --draft (draft), with the model's own next-token-prediction layers (mtp), or with heads that were trained "
-         "for it (medusa, eagle); repeatable, in order of preference (default ngram; suffix with --prediction, and where "
+         "for it (medusa, eagle), or with some of its own layers (layer-skip=E: the first E; layer-skip=A-B,C-D: all but these); repeatable, in order of preference (default ngram; suffix with --prediction, and where "
          "earlier answers are kept)"},
     {0, "no-speculate", NULL, OPTION_FLAG, offsetof(generation, no_speculate),
      .help = "guess nothing, as --speculate none"},

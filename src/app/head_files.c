@@ -7,9 +7,13 @@
 static const struct {
     const char *name;
     bool has_file;
-} kinds[DRAFT_HEAD_KINDS] = {[RN_DRAFT_HEAD_MTP] = {"mtp", false},
-                             [RN_DRAFT_HEAD_MEDUSA] = {"medusa", true},
-                             [RN_DRAFT_HEAD_EAGLE] = {"eagle", true}};
+    const char *needs; // what stands behind the name
+} kinds[DRAFT_HEAD_KINDS] = {
+    [RN_DRAFT_HEAD_MTP] = {"mtp", false},
+    [RN_DRAFT_HEAD_MEDUSA] = {"medusa", true, "the file of the heads: medusa=FILE"},
+    [RN_DRAFT_HEAD_EAGLE] = {"eagle", true, "the file of the heads: eagle=FILE"},
+    [RN_DRAFT_HEAD_LAYERS] = {"layer-skip", true,
+                              "layers, the first E or all but A-B: layer-skip=E, layer-skip=A-B,C-D"}};
 
 bool draft_heads_take(draft_heads *h, const char *text, bool *is_kind, char *why) {
     const size_t n = strcspn(text, "=,");
@@ -19,7 +23,7 @@ bool draft_heads_take(draft_heads *h, const char *text, bool *is_kind, char *why
     if (!*is_kind) return true;
     const char *const file = text[n] == '=' && text[n + 1] ? text + n + 1 : NULL;
     if (kinds[k].has_file && !file)
-        snprintf(why, NUMBER_WHY, "%s needs the file of the heads: %s=FILE", kinds[k].name, kinds[k].name);
+        snprintf(why, NUMBER_WHY, "%s needs %s", kinds[k].name, kinds[k].needs);
     else if (!kinds[k].has_file && text[n] == '=')
         snprintf(why, NUMBER_WHY, "%s has no file: its layers are the model's own", kinds[k].name);
     else if (h->is_given[k])

@@ -7,7 +7,7 @@
 #include <runnel/runnel.h>
 #include <stddef.h>
 
-enum { DRAFT_HEAD_KINDS = RN_DRAFT_HEAD_EAGLE + 1 };
+enum { DRAFT_HEAD_KINDS = RN_DRAFT_HEAD_LAYERS + 1 };
 
 typedef struct draft_heads {
     bool is_given[DRAFT_HEAD_KINDS]; // by rn_draft_head

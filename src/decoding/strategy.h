@@ -172,8 +172,8 @@ struct strategy_env_ops {
     void (*seq_truncate)(void *user, int32_t seq, int32_t n);
 };
 
-// What a slot is, if it is not a model: a part whose rows have a token and an input vector
-// (model_build_part()).
+// What a slot is, if it is not a model: a part (model_build_part()), whose rows have a token and an
+// input vector, but for STRATEGY_PART_LAYERS.
 enum strategy_part {
     STRATEGY_PART_NONE,
     STRATEGY_PART_NEXTN,  // number: which layer
@@ -181,6 +181,7 @@ enum strategy_part {
     STRATEGY_PART_EAGLE,
     STRATEGY_PART_EAGLE3,
     STRATEGY_PART_EAGLE3_TAPS,
+    STRATEGY_PART_LAYERS,    // some of the model's layers: its rows have tokens alone, as a model's
     STRATEGY_PART_OF_ANOTHER // of another model than that of slot 0
 };
 struct strategy_slot {

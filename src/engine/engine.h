@@ -36,7 +36,7 @@
 #define ENGINE_MAX_MODELS   8
 #define ENGINE_MAX_SLOTS    STRATEGY_MAX_SLOTS // models, and the parts of their draft heads
 #define ENGINE_MAX_PARTS    8                  // of a model's draft heads
-#define N_DRAFT_HEADS       (RN_DRAFT_HEAD_EAGLE + 1)
+#define N_DRAFT_HEADS       (RN_DRAFT_HEAD_LAYERS + 1)
 #define ENGINE_MAX_STREAMS  4096
 #define ENGINE_MAX_END      64 // end tokens of a model
 #define ENGINE_MAX_STOP_IDS 128
@@ -84,6 +84,7 @@ struct rn_model {
     size_t n_parts;
     bool has_heads[N_DRAFT_HEADS];          // by enum rn_draft_head
     package *head_files[N_DRAFT_HEADS];     // NULL: none
+    int32_t *draft_layers;                  // that draft by themselves; NULL: none
     int32_t taps[PROGRAM_MAX_TAPS], n_taps; // layers that a draft head reads
     struct ngram_table *ngrams;             // of a cache file, for drafts; NULL: none
     atomic_bool is_open; // an engine has been opened with it: adapters and draft heads do not change any more
@@ -149,6 +150,10 @@ struct model_slot {
     uint64_t n_ended;            // ended streams of this slot: pages may be free since
     rn_engine_stats stats;       // as of the last step; the engine's lock
 };
+// A part whose rows read vectors, which nothing keeps.
+static inline bool model_slot_reads_vectors(const struct model_slot *l) {
+    return l->part && l->part->spec.kind != PART_LAYERS;
+}
 
 // One round of the step thread over all model slots.
 struct round {

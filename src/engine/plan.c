@@ -84,7 +84,7 @@ int32_t model_slot_n_vocab(const struct model_slot *l) {
 
 static size_t n_batch_of(const rn_engine *e, const struct model_slot *l) {
     const size_t n = e->opt.n_batch ? (size_t)e->opt.n_batch : DEFAULT_BATCH;
-    return l->part && n > PART_BATCH ? PART_BATCH : n;
+    return model_slot_reads_vectors(l) && n > PART_BATCH ? PART_BATCH : n;
 }
 
 static size_t n_logits_of(const struct model_slot *l) {

@@ -49,7 +49,8 @@ static enum strategy_part part_of(const struct model_slot *own, const struct mod
                                                [PART_MEDUSA] = STRATEGY_PART_MEDUSA,
                                                [PART_EAGLE] = STRATEGY_PART_EAGLE,
                                                [PART_EAGLE3] = STRATEGY_PART_EAGLE3,
-                                               [PART_EAGLE3_TAPS] = STRATEGY_PART_EAGLE3_TAPS};
+                                               [PART_EAGLE3_TAPS] = STRATEGY_PART_EAGLE3_TAPS,
+                                               [PART_LAYERS] = STRATEGY_PART_LAYERS};
     if (!l->part) return STRATEGY_PART_NONE;
     return l->base->program == own->program ? parts[l->part->spec.kind] : STRATEGY_PART_OF_ANOTHER;
 }
@@ -67,8 +68,10 @@ void model_slot_fill_slots(rn_engine *e, struct model_slot *own) {
     }
 }
 
-// The engine cannot evaluate rows of a part again: they read vectors, which it does not keep.
-static bool is_of_part(const struct stream_seq *q) { return q->model_slot && q->model_slot->part; }
+// The engine cannot evaluate its rows again: they read vectors, which it does not keep.
+static bool is_of_part(const struct stream_seq *q) {
+    return q->model_slot && model_slot_reads_vectors(q->model_slot);
+}
 
 // ---- create and release ---------------------------------------------------------------------------------------------
 
@@ -236,7 +239,7 @@ static rn_status seq_open(void *user, int32_t slot, const int32_t *tokens, int32
         if (tokens[i] < 0 || tokens[i] >= l->lm->n_tokens)
             return fail(err, RN_E_ARG, "strategy: token %d is outside 0..%d of model slot %d", tokens[i],
                         l->lm->n_tokens - 1, slot);
-    if (l->part && n > 0)
+    if (model_slot_reads_vectors(l) && n > 0)
         return fail(err, RN_E_ARG, "strategy: a sequence of model slot %d, a part, begins empty", slot);
     const rn_status st = take_place(s, l, n, seq, err);
     if (st != RN_OK) return st;

@@ -23,7 +23,8 @@ static struct tensor_name name_of(const struct model *m, const struct tensor_spe
         }
         char number[16];
         c++;
-        snprintf(number, sizeof number, "%" PRId32, *c == 'd' ? m->first_layer + layer : m->number);
+        const int32_t called = layer >= 0 && m->layers ? m->layers[layer] : m->first_layer + layer;
+        snprintf(number, sizeof number, "%" PRId32, *c == 'd' ? called : m->number);
         const int written = snprintf(n.text + at, sizeof n.text - at, "%s", *c == 'p' ? m->own_name : number);
         at += (size_t)written < sizeof n.text - at ? (size_t)written : sizeof n.text - at - 1;
     }
@@ -159,6 +160,7 @@ static bool is_left_out(const struct model *m, const char *name) {
     int32_t layer;
     for (size_t i = 0; i < 2; i++)
         if (m->not_own[i] && strncmp(name, m->not_own[i], strlen(m->not_own[i])) == 0) return true;
+    if (m->layers) return true;
     if (m->base) return strncmp(name, m->own, strlen(m->own)) != 0;
     return sscanf(name, "blk.%9" SCNd32 ".", &layer) == 1 && layer >= h->n_layer &&
            layer < h->n_layer + h->n_layer_after;

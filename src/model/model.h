@@ -40,11 +40,15 @@ enum part_kind {
     // EAGLE-3 (2503.01840) in two parts of one file: the layer, and the matrix that turns three
     // taps of the base model into the layer's input vector.
     PART_EAGLE3,
-    PART_EAGLE3_TAPS
+    PART_EAGLE3_TAPS,
+    PART_LAYERS // some of the base's own layers, between its embedding and its final norm and head
 };
 struct part_spec {
     enum part_kind kind;
     int32_t number; // which layer (PART_NEXTN) or head (PART_MEDUSA) of the package, from 0; else 0
+    // PART_LAYERS: [n_layers] numbers of the base's layers, ascending; copied.
+    const int32_t *layers;
+    int32_t n_layers;
     struct model_spec model;
 };
 // Builds a part as a program of its own, over rows that have a token and an input vector of n_embd
@@ -65,6 +69,9 @@ struct part_spec {
 //   PART_EAGLE3_TAPS: hidden = W [tap 0; tap 1; tap 2] of a vector of 3 n_embd numbers. It has no
 //                logits, and tokens have no effect. The file does not say which layers are tapped;
 //                the paper's code taps 1, n / 2 - 1 and n - 4 of n layers.
+//   PART_LAYERS: the base without its other layers, as early exit (LayerSkip, 2404.16710) and Draft &
+//                Verify (2309.08168) draft. Its rows have tokens alone. All of its matrices are the
+//                base's.
 // package: NULL stands for the base's own. package and base must outlive the part. *out:
 // model_destroy() it; NULL after an error. Errors: as model_build(); RN_E_ARG: no layer or head of
 // that number.

@@ -20,10 +20,12 @@ struct model {
     uint32_t flags; // enum model_flag
     // The model that a part stands on; NULL: this is not a part. What follows up to mem is of parts.
     const struct model *base;
-    int32_t number;         // what "%n" in names of tensors stands for
-    char own_name[32];      // what "%p" stands for
-    int32_t first_layer;    // what its layer 0 is called
-    char own[32];           // every tensor whose name begins with this must be used,
+    int32_t number;      // what "%n" in names of tensors stands for
+    char own_name[32];   // what "%p" stands for
+    int32_t first_layer; // what its layer 0 is called
+    const int32_t
+        *layers;  // [h->n_layer] what its layers are called, where they do not follow each other; NULL: they do
+    char own[32]; // every tensor whose name begins with this must be used,
     const char *not_own[2]; // but for those that begin so: another part's; NULL: none
     struct arch part_arch;
     struct hparams part_h;

@@ -315,13 +315,51 @@ static rn_status begin_eagle3_taps(struct model *m, const struct part_spec *s, r
     return set_layers(m, 0, err);
 }
 
+// An architecture whose embedding has a part for each layer reads it by the layer's place.
+static bool has_parts_by_layer(const struct model *base) {
+    for (size_t i = 0; i < base->arch->begin.n; i++)
+        if (base->arch->begin.at[i].heads == DIM_LAYERS &&
+            model_condition_holds(base, -1, &base->arch->begin.at[i].when))
+            return true;
+    return false;
+}
+
+static rn_status begin_layers(struct model *m, const struct part_spec *s, rn_error *err) {
+    const struct hparams *h = m->base->h;
+    int32_t *const numbers = arena_alloc(&m->mem, (size_t)(s->n_layers > 0 ? s->n_layers : 1) * sizeof *numbers);
+    if (!numbers) return model_no_memory(m, err);
+    if (s->n_layers < 1 || s->n_layers > h->n_layer)
+        return fail(err, RN_E_ARG, "%s: %" PRId32 " of its %" PRId32 " layers, at least 1", package_path(m->pkg),
+                    s->n_layers, h->n_layer);
+    if (has_parts_by_layer(m->base))
+        return fail(err, RN_E_UNSUPPORTED, "%s: its layers have embeddings of their own, none can be left out",
+                    package_path(m->pkg));
+    rn_status st = set_layers(m, s->n_layers, err);
+    for (int32_t i = 0; i < s->n_layers && st == RN_OK; i++) {
+        const int32_t number = numbers[i] = s->layers[i];
+        if (number < 0 || number >= h->n_layer || (i > 0 && number <= numbers[i - 1]))
+            return fail(err, RN_E_ARG,
+                        "%s: layer %" PRId32 ": the model has 0..%" PRId32 ", each named once, in order",
+                        package_path(m->pkg), number, h->n_layer - 1);
+        struct layer_hparams *const l = &m->part_layers[i];
+        *l = h->layers[number];
+        int32_t of = 0; // whose keys and values it attends to
+        while (of <= i && numbers[of] != l->kv_layer) of++;
+        if (of > i)
+            return fail(err, RN_E_UNSUPPORTED,
+                        "%s: layer %" PRId32 " attends to keys of layer %" PRId32 ", which is left out",
+                        package_path(m->pkg), number, l->kv_layer);
+        l->kv_layer = of;
+    }
+    m->layers = numbers;
+    m->part_arch = *m->base->arch;
+    return st;
+}
+
 rn_status part_begin(struct model *m, const struct part_spec *spec, rn_error *err) {
-    static rn_status (*const begin[])(struct model *, const struct part_spec *,
-                                      rn_error *) = {[PART_NEXTN] = begin_nextn,
-                                                     [PART_MEDUSA] = begin_medusa,
-                                                     [PART_EAGLE] = begin_eagle,
-                                                     [PART_EAGLE3] = begin_eagle3,
-                                                     [PART_EAGLE3_TAPS] = begin_eagle3_taps};
+    static rn_status (*const begin[])(struct model *, const struct part_spec *, rn_error *) = {
+        [PART_NEXTN] = begin_nextn,   [PART_MEDUSA] = begin_medusa,           [PART_EAGLE] = begin_eagle,
+        [PART_EAGLE3] = begin_eagle3, [PART_EAGLE3_TAPS] = begin_eagle3_taps, [PART_LAYERS] = begin_layers};
     size_t n;
     if (spec->kind < PART_EAGLE3 && package_token_map(m->pkg, &n))
         return fail(err, RN_E_FORMAT, "%s: tensor d2t: only an EAGLE-3 head has one", package_path(m->pkg));
@@ -347,6 +385,8 @@ void part_borrow(struct model *m) {
                                         ROLE_ROPE_LONG};
     const struct model *base = m->base;
     const bool has_head = m->bindings[ROLE_OUTPUT].present;
+    for (size_t i = 0; m->layers && i < m->p.n_matrices; i++) m->matrices[i].is_borrowed = true;
+    if (m->layers) return;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         if (!m->bindings[vectors[i]].present && !(vectors[i] == ROLE_OUTPUT_BIAS && has_head))
             m->bindings[vectors[i]] = base->bindings[vectors[i]];

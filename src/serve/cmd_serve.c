@@ -62,7 +62,9 @@ static bool take_draft_heads(void *target, const char *value, char *why) {
     bool is_kind;
     s->machine.heads = &s->heads;
     if (!draft_heads_take(&s->heads, value, &is_kind, why)) return false;
-    if (!is_kind) snprintf(why, NUMBER_WHY, "'%.60s' is no kind of draft heads: mtp|medusa=FILE|eagle=FILE", value);
+    if (!is_kind)
+        snprintf(why, NUMBER_WHY, "'%.60s' is no kind of draft heads: mtp|medusa=FILE|eagle=FILE|layer-skip=LAYERS",
+                 value);
     return is_kind;
 }
 
@@ -112,10 +114,10 @@ static const option engine_rows[] = {
 static const option draft_rows[] = {
     {0, "no-speculate", NULL, OPTION_FLAG, offsetof(server, no_speculate),
      .help = "guess nothing for requests without `speculate`, which otherwise have the drafters that need no model"},
-    {0, "draft-heads", "mtp|medusa=FILE|eagle=FILE", OPTION_EACH, .each = take_draft_heads,
+    {0, "draft-heads", "mtp|medusa=FILE|eagle=FILE|layer-skip=LAYERS", OPTION_EACH, .each = take_draft_heads,
      .help =
          "draft heads for the first model, which requests name in `speculate`: its own next-token-prediction layers (mtp), "
-         "Medusa heads (medusa=FILE), an EAGLE head (eagle=FILE); repeatable"},
+         "Medusa heads (medusa=FILE), an EAGLE head (eagle=FILE), its own first layers (layer-skip=E) or all but some (layer-skip=A-B,C-D); repeatable"},
 };
 static const option keeping_rows[] = {
     {0, "resume-grace-seconds", "N", OPTION_INT, offsetof(server, resume_grace_seconds), 0, 86400,

@@ -37,6 +37,17 @@ def heads_save_steps_and_change_no_text():
 
 
 @test
+def some_of_the_models_own_layers_draft():
+    for layers in ('3', '5', '1-2', '0-0,3-4'):
+        for more in (['--temp', '0'], ['--seed', '7'], ['--seed', '7', '--mirostat', '2'], ['--seed', '7', '--regex', '[a-z ,.]{80}']):
+            asked = ['run', '-n', '60', '--json', *more, PROMPT]
+            plain, drafted = (runnel(*asked, *o).ok().lines for o in (['--speculate', 'none'], ['--speculate', f'ngram,layer-skip={layers}', '--draft-min', '4']))
+            equal(tokens(drafted), tokens(plain))
+            check('layer-skip' in drafted[-1]['speculation']['by_drafter'], layers, more, drafted[-1]['speculation'])
+    runnel('run', '-n', '1', '--speculate', 'layer-skip=7', PROMPT).fails(2, 'layer-skip: "7" is neither a number of first layers that draft, 1..6, nor ranges')
+
+
+@test
 def lines_of_batch_name_them():
     for kind in KINDS:
         with Folder() as folder:

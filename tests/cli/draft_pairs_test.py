@@ -63,6 +63,15 @@ def refuses_lookahead(model):
     return bool(done.code)
 
 
+def refuses_layer_skip(model):
+    """Where layers have embeddings of their own."""
+    done = runnel('run', '-m', model, '-n', 1, '--ids', '5,6', '--speculate', 'layer-skip=1')
+    if done.code:
+        done.fails(1, 'its layers have embeddings of their own, none can be left out')
+    equal(bool(done.code), model.name.startswith('gemma4'), model)
+    return bool(done.code)
+
+
 def check_model(model, n_vocab, drafters):
     """drafters: {name: options}. Returns how many guesses of each were right."""
     right = {}
@@ -83,6 +92,8 @@ def on_each_kind_of_architecture_the_tokens_are_those_of_plain_decoding():
     for model in golden_models():
         n_vocab = json.loads((model / 'config.json').read_text()).get('vocab_size', 200)
         free = {'ngram': (), 'suffix': (), 'ngram-cache': (), **({} if refuses_lookahead(model) else {'lookahead': ()})}
+        if not refuses_layer_skip(model):
+            free['layer-skip'] = ('--speculate', 'layer-skip=1')
         right = check_model(model, min(n_vocab, 200), {**free, 'draft': ('--draft', model)})
         check(right['draft'] > len(CHAINS) * N_ANSWERS, model, right)        # the same model: always right where greedy
 
@@ -92,7 +103,7 @@ def with_heads_and_a_smaller_model_the_tokens_are_those_of_plain_decoding():
     folder = SHARED / 'models/stories'
     if not folder.is_dir():
         raise Skip(f'{folder} is not there')
-    heads = {kind: ('--speculate', f'{kind}={folder / kind}') for kind in ('medusa', 'eagle')}
+    heads = {'layer-skip': ('--speculate', 'layer-skip=1-2'), **{kind: ('--speculate', f'{kind}={folder / kind}') for kind in ('medusa', 'eagle')}}
     right = check_model(MODEL, 4000, {'ngram': (), 'suffix': (), 'ngram-cache': (), 'lookahead': (), 'draft': ('--draft', folder / 'draft-q8_0.gguf'), **heads})
     check(all(n > 0 for n in right.values()), right)
 

@@ -21,6 +21,15 @@ def requests_name_the_heads_of_the_server():
 
 
 @test
+def some_of_the_models_own_layers_draft():
+    with serving(MODEL, '--draft-heads', 'layer-skip=4') as s:
+        plain = good(s, '/v1/completions', **ASK, speculate='none')['choices'][0]['text']
+        drafted = good(s, '/v1/completions', **ASK, speculate='layer-skip', draft_min=4)['choices'][0]
+        equal(drafted['text'], plain)
+        check(drafted['runnel']['speculation']['by_drafter']['layer-skip'][0] > 20, drafted)
+
+
+@test
 def heads_that_the_server_does_not_have_are_refused():
     with serving(MODEL) as s:
         answer = post(s, '/v1/completions', **ASK, speculate='medusa')

@@ -15,6 +15,7 @@ const struct drafter_kind drafter_kinds[] = {
     {"ngram-cache", .create = ngram_cache_drafter_create, .reads_outputs = true},
     {"lookahead", .create = lookahead_drafter_create, .has_sizes = true},
     {"draft", .needs_model = true, .create = model_drafter_create},
+    {"layer-skip", .parts = 1U << STRATEGY_PART_LAYERS, .create = model_drafter_create},
     {"mtp", .parts = 1U << STRATEGY_PART_NEXTN, .create = feature_drafter_create},
     {"medusa", .parts = 1U << STRATEGY_PART_MEDUSA, .create = medusa_drafter_create},
     {"eagle", .parts = 1U << STRATEGY_PART_EAGLE | 1U << STRATEGY_PART_EAGLE3 | 1U << STRATEGY_PART_EAGLE3_TAPS,

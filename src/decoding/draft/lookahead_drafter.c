@@ -15,7 +15,7 @@
 enum {
     SETS = 256, // of the pool, by an n-gram's first token
     WAYS = 16,  // n-grams of a set, the latest first
-    TRIAL = 8   // steps that a window is looked at, before it is judged, beside those that fill it
+    TRIAL = 4   // steps that a window is looked at, before it is judged, beside those that fill it
 };
 
 // Guesses are of classes by their depth and by how many n-grams that came later begin so, too; shares before any was seen.
@@ -25,7 +25,7 @@ static const float first_shares[N_CLASSES] = {0.3F, 0.15F, 0.08F, 0.5F, 0.4F,  0
 _Static_assert((int)N_CLASSES <= (int)DRAFT_CLASSES, "classes of all guesses");
 
 // For each further token of an n-gram, so many right guesses are expected of a step before any was seen.
-static const double first_more = 0.4;
+static const double first_more = 0.25;
 
 struct ngram {
     bool is_there;
