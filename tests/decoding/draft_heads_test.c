@@ -9,6 +9,7 @@
 #include "tests/check.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static double uniform(uint64_t seed, uint32_t i) { return philox_uniform(seed, 3, i, PHILOX_TEST); }
 
@@ -66,6 +67,41 @@ TEST(a_tree_of_guesses_has_the_largest_products_in_their_order) {
             CHECK_INT(d.classes[i], d.tokens[i] % 100);
             CHECK(fabs(reach_of(levels, &d, i) - all[i]) < 1e-6);
             for (int32_t k = 0; k < i; k++) CHECK(d.parents[k] != d.parents[i] || d.tokens[k] != d.tokens[i]);
+        }
+    }
+}
+
+// Sequoia's programme (2402.12374), with shares of each level's own: the most that n nodes can be expected to give behind a node, as children of it from
+// this rank on and what follows them.
+static double best_of(const struct draft_level *levels, int32_t level, int32_t rank, int32_t n) {
+    static double known[LEVELS][WIDE]
+                       [DRAFT_MOST + 1]; // plus 1; 0: not known; of the last call's levels, which begins with n = -1
+    if (n < 0) memset(known, 0, sizeof known);
+    if (n <= 0 || level == LEVELS || rank == levels[level].n) return 0;
+    double *const k = &known[level][rank][n];
+    if (*k > 0) return *k - 1;
+    double best = best_of(levels, level, rank + 1, n); // without this child
+    for (int32_t own = 1; own <= n; own++) {
+        const double with = (double)levels[level].shares[rank] * (1 + best_of(levels, level + 1, 0, own - 1)) +
+                            best_of(levels, level, rank + 1, n - own);
+        if (with > best) best = with;
+    }
+    *k = best + 1;
+    return best;
+}
+
+TEST(a_tree_of_guesses_has_what_the_best_one_of_its_size_has_to_expect) {
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct draft_level levels[LEVELS];
+        struct draft d;
+        double sum = 0;
+        make_levels(levels, seed);
+        draft_tree_build(levels, LEVELS, DRAFT_MOST, &d);
+        best_of(levels, 0, 0, -1);
+        check_note("seed %d", (int)seed);
+        for (int32_t i = 0; i < d.n; i++) {
+            sum += reach_of(levels, &d, i);
+            if (!CHECK(fabs(sum - best_of(levels, 0, 0, i + 1)) < 1e-5)) return;
         }
     }
 }
