@@ -73,13 +73,6 @@ double step_time_least_ns(const struct step_time *t, size_t n_rows) {
     return n_rows < t->n_smallest ? ns * (double)n_rows / (double)t->n_smallest : ns;
 }
 
-double step_time_measured(const struct step_time *t, size_t n_rows, uint32_t *n_steps) {
-    const size_t size = size_of(n_rows);
-    const struct running_median *const m = &t->measured[size];
-    *n_steps = m->n;
-    return m->n == 2 && m->last[1] < m->last[0] ? m->last[1] : m->n == 2 ? m->last[0] : t->median[size];
-}
-
 double step_time_undisturbed(const struct step_time *t, size_t n_rows, uint32_t *n_steps) {
     const struct running_median *const m = &t->measured[size_of(n_rows)];
     *n_steps = m->n;

@@ -38,11 +38,9 @@ double step_time_ns(const struct step_time *t, size_t n_rows);
 // What it takes at the least: where only larger steps were measured, its rows' part of the smallest of them. 0: too few steps were measured, the first
 // of which may be slow. For whoever decides whether to try such a step, as what is taken for too dear is never measured.
 double step_time_least_ns(const struct step_time *t, size_t n_rows);
-// What such steps took themselves, whatever smaller and larger ones took: their median, or of fewer than three the shortest, as the first ones
-// of a process may be slow. *n_steps: how many there were, 0: none, and 0 ns.
-double step_time_measured(const struct step_time *t, size_t n_rows, uint32_t *n_steps);
-// What such steps take where nothing else on the machine slows them down: p25 of the last ones. 0: there were none. Sizes compare by it although each was
-// measured at a time of its own, and one that was measured at a bad time looks too dear only until a quarter of its steps were quick.
+// What such steps take where nothing else on the machine slows them down: p25 of the last ones. *n_steps: how many there were; 0: none, and 0 ns. Sizes
+// compare by it although each was measured at a time of its own, and one that was measured at a bad time looks too dear only until a quarter of its
+// steps were quick.
 double step_time_undisturbed(const struct step_time *t, size_t n_rows, uint32_t *n_steps);
 // What a prefill row adds. 0: nothing was measured.
 double step_time_prefill_row_ns(const struct step_time *t);

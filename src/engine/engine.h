@@ -11,6 +11,7 @@
 #include "base/cpus.h"
 #include "base/log.h"
 #include "base/pool.h"
+#include "base/running_median.h"
 #include "base/thread.h"
 #include "decoding/draft/draft.h"
 #include "decoding/draft/output_store.h"
@@ -119,6 +120,8 @@ struct stream_rows {
     int32_t at;
 };
 
+enum { PLAIN_STREAMS = 64 }; // batches of more streams are not compared with those without guesses
+
 // One model in one engine, or one part of a model's draft heads.
 struct model_slot {
     rn_model *m;
@@ -141,9 +144,12 @@ struct model_slot {
     struct lm_row *rows;                     // [n_batch] of the step being built
     struct stream_rows *parts;               // [n_batch] the owners of the rows
     size_t n_rows, n_parts, n_logits, n_decode_rows;
-    double n_expected;           // tokens that the rows are expected to give
-    rn_stream **order;           // [n_streams] for putting the step's streams in order
-    struct step_time step_time;  // learned under the engine's lock
+    double n_expected;          // tokens that the rows are expected to give
+    rn_stream **order;          // [n_streams] for putting the step's streams in order
+    struct step_time step_time; // learned under the engine's lock
+    // Nanoseconds of decode-only steps without guesses, by the number of streams.
+    struct running_median plain_ns[PLAIN_STREAMS];
+    double helper_ns;            // of drafters' steps for its streams since its own last step
     bool profiled;               // a profile is running; step thread
     bool crowded;                // a step could not hold every decoding stream
     struct lm_adapters adapters; // of streams that name none; the engine's lock
@@ -274,8 +280,9 @@ struct stream_play {
         int64_t drafted_by[RN_MAX_DRAFTERS], accepted_by[RN_MAX_DRAFTERS];
         int64_t n_more_rows; // that were no guesses
         // Of tokens that came in steps with or without guesses: what plain steps take for them, and what they took.
-        double plain_ns, ns, helper_ns; // of drafters' models since the last such step
-        int64_t n_seen;                 // tokens emitted until then
+        double plain_ns, ns;
+        int64_t n_right;              // guesses that were right
+        int64_t n_seen, n_right_seen; // tokens emitted, and right guesses, until the last step
     } draft_counts;
 };
 
@@ -586,8 +593,8 @@ size_t request_default_drafter_bytes(const rn_engine *e, int32_t n_text_most);
 // draft_counts.c: what drafts brought. Of a guess of the stream's strategy; depth 0: the token was none.
 void draft_counts_evaluated(rn_stream *s, int32_t depth);
 void draft_counts_right(rn_stream *s, int32_t depth);
-// A step took so long, of which a stream had rows; before its time is learned.
-void draft_counts_count_step(const struct model_slot *l, const struct stream_rows *part, int64_t ns);
+// The slot's step took so long; after its results were absorbed.
+void draft_counts_count_step(struct model_slot *l, int64_t ns);
 void draft_counts_tell(const struct draft_counts *f, rn_usage *u);
 
 // stream_grammar.c: the form of the answer

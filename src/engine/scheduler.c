@@ -233,7 +233,7 @@ static void run_step(rn_engine *e, struct model_slot *l, int64_t now) {
     const int64_t took = clock_now_ns() - t0;
     mutex_lock(&e->lock);
     if (st == RN_OK) {
-        for (size_t i = 0; i < l->n_parts; i++) draft_counts_count_step(l, &l->parts[i], took);
+        draft_counts_count_step(l, took);
         if (l->n_rows > 0) step_time_learn(&l->step_time, l->n_decode_rows, l->n_rows - l->n_decode_rows, took);
         l->stats.n_steps += l->n_rows > 0;
         l->stats.n_rows += l->n_rows;

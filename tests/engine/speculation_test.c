@@ -294,6 +294,65 @@ TEST(drafted_tokens_are_marked) {
     toy_rig_close(&g);
 }
 
+// ---- figures --------------------------------------------------------------------------------------------------------
+
+enum { N_TIMED = 8 };
+static struct timed {
+    struct model_slot own, drafting;
+    rn_stream streams[N_TIMED];
+    struct choice choices[N_TIMED];
+    struct stream_rows parts[N_TIMED];
+    strategy strategy;
+} timed;
+
+// A step of n streams, with so many guesses each that are all right, took so long. of: NULL: of their own model.
+static void time_step(struct model_slot *of, size_t n, int n_guesses, int64_t ns) {
+    struct model_slot *const l = of ? of : &timed.own;
+    l->parts = timed.parts, l->n_parts = n;
+    l->n_rows = l->n_decode_rows = n * (size_t)(1 + n_guesses);
+    for (size_t i = 0; i < n; i++) {
+        rn_stream *const s = &timed.streams[i];
+        s->model_slot = &timed.own, s->play.strategy = &timed.strategy;
+        s->text.choices = &timed.choices[i], s->text.n_choices = 1;
+        timed.parts[i] = (struct stream_rows){.s = s, .n = (size_t)(1 + n_guesses)};
+        for (int depth = 1; !of && depth <= n_guesses; depth++) {
+            draft_counts_evaluated(s, depth);
+            draft_counts_right(s, depth);
+        }
+        if (!of) timed.choices[i].n += 1 + n_guesses;
+    }
+    draft_counts_count_step(l, ns);
+}
+
+static double speed_up(size_t i) {
+    rn_usage u = {0};
+    draft_counts_tell(&timed.streams[i].play.draft_counts, &u);
+    return u.speed_up;
+}
+
+// As many rows of one stream are no measure of a batch, nor is a step that a drafter's model went before.
+TEST(the_speed_up_is_against_plain_steps_of_as_many_streams) {
+    timed = (struct timed){0};
+    time_step(NULL, 1, 7, 20000); // no plain step of one stream yet: not compared
+    CHECK(speed_up(0) == 0);
+    time_step(NULL, 1, 0, 10000);
+    time_step(NULL, 1, 7, 20000);
+    CHECK(fabs(speed_up(0) - 8 * 10000.0 / 20000) < 1e-9);
+    memset(timed.streams, 0, sizeof timed.streams);
+    memset(timed.choices, 0, sizeof timed.choices);
+    time_step(NULL, N_TIMED, 0, 80000);
+    time_step(NULL, N_TIMED, 1, 100000);
+    for (size_t i = 0; i < N_TIMED; i++) CHECK(fabs(speed_up(i) - 2 * 80000.0 / 100000) < 1e-9);
+    time_step(&timed.drafting, 2, 0, 30000); // all wait for the drafter of two
+    time_step(&timed.drafting, 1, 0, 30000);
+    time_step(NULL, N_TIMED, 1, 100000);
+    for (size_t i = 0; i < N_TIMED; i++) CHECK(fabs(speed_up(i) - 4 * 80000.0 / 260000) < 1e-9);
+    time_step(&timed.drafting, 1, 0, 30000);
+    time_step(NULL, N_TIMED, 0, 80000); // and this one is not taken for plain
+    CHECK_INT(timed.own.plain_ns[N_TIMED - 1].n, 1);
+    for (size_t i = 0; i < N_TIMED; i++) CHECK(fabs(speed_up(i) - 5 * 80000.0 / 370000) < 1e-9);
+}
+
 TEST(what_a_request_may_say_of_drafts) {
     static const struct {
         const char *speculate;
