@@ -111,7 +111,7 @@ _runnel() {
       '--banned-match-case[banned strings are those in this case only]' \
       '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
       '--seed=[seed of the random numbers]:N: ' \
-      '--strategy=[how tokens are chosen]:sample|beam:(sample beam)' \
+      '--strategy=[how tokens are chosen]:sample|beam|contrastive|contrastive-decoding|dola:(sample beam contrastive contrastive-decoding dola)' \
       '--num-beams=[beam]:N: ' \
       '--num-beam-groups=[beam]:N: ' \
       '--diversity-penalty=[beam]:X: ' \
@@ -120,6 +120,14 @@ _runnel() {
       '--do-sample=[beam]:false|true:(false true)' \
       '--renormalize-logits=[beam]:false|true:(false true)' \
       '--num-return-sequences=[beam]:N: ' \
+      '--penalty-alpha=[contrastive]:X: ' \
+      '--num-candidates=[contrastive]:N: ' \
+      '--amateur-model=[contrastive-decoding]:N: ' \
+      '--amateur-weight=[contrastive-decoding]:X: ' \
+      '--amateur-temperature=[contrastive-decoding]:X: ' \
+      '--relative-top=[contrastive-decoding|dola]:X: ' \
+      '--dola-layers=[dola]:TEXT: ' \
+      '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
       '*--stop=[end before this text]:TEXT: ' \
@@ -481,6 +489,8 @@ _runnel() {
       '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
       '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
+      '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
+      '--early-layers=[layers of the first model that requests with the strategy dola may compare with]:low|high|N,N..:(low high N,N..)' \
       '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:(FILE NAME)' \
       '--output-format=[how the model writes reasoning and tool calls]:NAME: ' \
       '--host=[address to listen at]:ADDRESS: ' \
@@ -588,7 +598,7 @@ _runnel() {
       '--banned-match-case[banned strings are those in this case only]' \
       '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
       '--seed=[seed of the random numbers]:N: ' \
-      '--strategy=[how tokens are chosen]:sample|beam:(sample beam)' \
+      '--strategy=[how tokens are chosen]:sample|beam|contrastive|contrastive-decoding|dola:(sample beam contrastive contrastive-decoding dola)' \
       '--num-beams=[beam]:N: ' \
       '--num-beam-groups=[beam]:N: ' \
       '--diversity-penalty=[beam]:X: ' \
@@ -597,6 +607,15 @@ _runnel() {
       '--do-sample=[beam]:false|true:(false true)' \
       '--renormalize-logits=[beam]:false|true:(false true)' \
       '--num-return-sequences=[beam]:N: ' \
+      '--penalty-alpha=[contrastive]:X: ' \
+      '--num-candidates=[contrastive]:N: ' \
+      '--amateur-model=[contrastive-decoding]:N: ' \
+      '--amateur-weight=[contrastive-decoding]:X: ' \
+      '--amateur-temperature=[contrastive-decoding]:X: ' \
+      '--relative-top=[contrastive-decoding|dola]:X: ' \
+      '--dola-layers=[dola]:TEXT: ' \
+      '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
+      '--early-layers=[layers of the first model that requests with the strategy dola may compare with]:low|high|N,N..:(low high N,N..)' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
       '*--stop=[end before this text]:TEXT: ' \

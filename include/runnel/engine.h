@@ -79,6 +79,9 @@ typedef struct rn_engine_options {
     size_t draft_model;
     // Requests that name no drafters (rn_request.speculate NULL) have none.
     bool no_speculate;
+    // The model, by its number, that knows less than those of requests with the strategy
+    // "contrastive-decoding" that name none. Default 0: none.
+    size_t amateur_model;
 } rn_engine_options;
 RN_API void rn_engine_options_init_sized(rn_engine_options *o, size_t struct_size);
 static inline void rn_engine_options_init(rn_engine_options *o) {

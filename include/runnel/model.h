@@ -199,6 +199,18 @@ typedef enum rn_draft_head {
  */
 RN_API rn_status rn_model_add_draft_heads(rn_model *model, rn_draft_head kind, const char *path,
                                           rn_error *err);
+/**
+ * Lets requests compare the model with what its head says after some of its layers (strategy
+ * "dola"), before an engine is opened with it. Rows of other requests take no longer; each layer
+ * has a buffer of n_embd numbers for each row of a step whose results are wanted.
+ *
+ * @param layers  "low", "high" or numbers separated by commas, as the option dola_layers: 0 is what
+ *         the first layer reads, i what layer i wrote.
+ * @return RN_OK; RN_E_ARG (not such a text); RN_E_STATE (the model has early layers, or an engine
+ *         has been opened with it); RN_E_UNSUPPORTED (it has no head); RN_E_LIMIT (too many parts);
+ *         RN_E_NOMEM. After an error the model is as before. Threads: as above.
+ */
+RN_API rn_status rn_model_add_early_layers(rn_model *model, const char *layers, rn_error *err);
 
 /**
  * Adds an n-gram cache to a model, before an engine is opened with it: counts of what followed

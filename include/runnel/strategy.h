@@ -32,6 +32,17 @@ typedef struct rn_strategy_options {
     // "beam": the texts of rn_chunk.sequences, 1..num_beams, default 1
     int32_t num_return_sequences;
     int32_t renormalize_logits;
+    // "contrastive"
+    float penalty_alpha;    // 0..1, default 0.6
+    int32_t num_candidates; // 1..64, default 4: top_k of generate()
+    // "contrastive-decoding": the number of another model of the engine, 1..15; default 0: that of
+    // rn_engine_options.amateur_model
+    int32_t amateur_model;
+    float amateur_weight;      // 0..10, default 1
+    float amateur_temperature; // 0.1..100, default 1
+    float relative_top;        // 0..1, default 0.1; of "dola", too
+    // "dola": "low" (default: NULL), "high", or numbers separated by commas
+    const char *dola_layers;
 } rn_strategy_options;
 RN_API void rn_strategy_options_init_sized(rn_strategy_options *s, size_t struct_size);
 static inline void rn_strategy_options_init(rn_strategy_options *s) {

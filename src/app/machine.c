@@ -64,6 +64,13 @@ const option machine_draft_rows[2] = {
              "lookup caches)"},
 };
 
+const option machine_contrast_rows[2] = {
+    {0, "amateur", "MODEL", OPTION_TEXT, offsetof(machine, amateur_name),
+     .help = "a model with the same vocabulary that knows less, for --strategy contrastive-decoding"},
+    {0, "early-layers", "low|high|N,N..", OPTION_TEXT, offsetof(machine, early_layers),
+     .help = "layers of the first model that requests with the strategy dola may compare with"},
+};
+
 void machine_init(machine *m) {
     const char *cpu = getenv("RUNNEL_CPU");
     *m = (machine){.cpu = cpu && *cpu ? cpu : NULL, .n_streams = 1};
@@ -127,6 +134,8 @@ int machine_add_parts(machine *m, rn_model *model) {
     for (size_t i = 0; i < m->n_adapters; i++)
         if (rn_model_add_adapter(model, m->adapters[i].path, NULL, &err) != RN_OK) return machine_failed(&err);
     if (m->ngram_cache && rn_model_add_ngram_cache(model, m->ngram_cache, &err) != RN_OK) return machine_failed(&err);
+    if (m->early_layers && rn_model_add_early_layers(model, m->early_layers, &err) != RN_OK)
+        return machine_failed(&err);
     return draft_heads_add(m->heads, model, &err) == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
 }
 
@@ -146,8 +155,17 @@ int machine_open_reference(machine *m, const char *name) {
     return machine_open_file(m, name, &m->reference_path, &m->reference);
 }
 
-int machine_open_draft(machine *m) {
-    return m->draft_name ? machine_open_file(m, m->draft_name, &m->draft_path, &m->draft) : EXIT_CODE_OK;
+int machine_open_helpers(machine *m) {
+    int code = EXIT_CODE_OK;
+    if (m->draft_name) code = machine_open_file(m, m->draft_name, &m->draft_path, &m->draft);
+    if (code != EXIT_CODE_OK || !m->amateur_name) return code;
+    return machine_open_file(m, m->amateur_name, &m->amateur_path, &m->amateur);
+}
+
+size_t machine_add_helpers(const machine *m, rn_model **models, size_t n, rn_engine_options *opt) {
+    if (m->draft) opt->draft_model = n, models[n++] = m->draft;
+    if (m->amateur) opt->amateur_model = n, models[n++] = m->amateur;
+    return n;
 }
 
 int machine_check_output(const machine *m, const char *text_file, const char *out) {
@@ -187,13 +205,13 @@ void machine_engine_options(machine *m, rn_engine_options *opt) {
 int machine_open_engine(machine *m) {
     rn_engine_options opt;
     rn_error err = {0};
-    const int code = machine_open_draft(m);
+    const int code = machine_open_helpers(m);
     if (code != EXIT_CODE_OK) return code;
     machine_engine_options(m, &opt);
-    rn_model *models[3] = {m->model};
+    rn_model *models[4] = {m->model};
     size_t n = 1;
     if (m->reference) models[n++] = m->reference;
-    if (m->draft) opt.draft_model = n, models[n++] = m->draft;
+    n = machine_add_helpers(m, models, n, &opt);
     const rn_status st = rn_engine_open(models, n, &opt, &m->engine, &err);
     progress_hide(&m->bar);
     if (st != RN_OK) return machine_failed(&err);
@@ -211,11 +229,13 @@ void machine_close_models(machine *m) {
     rn_model_close(m->model);
     rn_model_close(m->reference);
     rn_model_close(m->draft);
+    rn_model_close(m->amateur);
     free(m->path);
     free(m->reference_path);
     free(m->draft_path);
-    m->model = m->reference = m->draft = NULL;
-    m->path = m->reference_path = m->draft_path = NULL;
+    free(m->amateur_path);
+    m->model = m->reference = m->draft = m->amateur = NULL;
+    m->path = m->reference_path = m->draft_path = m->amateur_path = NULL;
 }
 
 void machine_close(machine *m) {

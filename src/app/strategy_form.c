@@ -113,6 +113,16 @@ int32_t strategy_form_n_seqs(const strategy_form *f) {
     return strcmp(name_of(f), "beam") == 0 ? (int32_t)number_of(f, "num_beams") - 1 : 0;
 }
 
+const char *strategy_form_early_layers(const strategy_form *f) {
+    rn_strategy_option o;
+    if (strcmp(name_of(f), "dola") != 0) return NULL;
+    for (size_t i = 0; option_at(i, &o); i++)
+        if (strcmp(o.name, "dola_layers") == 0 && f->texts[i]) return f->texts[i];
+    return "low";
+}
+
+bool strategy_form_has_amateur(const strategy_form *f) { return strcmp(name_of(f), "contrastive-decoding") == 0; }
+
 // ---- tables ---------------------------------------------------------------------------------------------------------
 
 static void explain_strategies(char *out, size_t n_out) {

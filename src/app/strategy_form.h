@@ -31,11 +31,15 @@ bool strategy_form_apply(const strategy_form *f, rn_request *req, rn_strategy_op
 // Sequences beside a stream's own that the engine reserves for it (rn_engine_options.n_seqs).
 int32_t strategy_form_n_seqs(const strategy_form *f);
 
+// The layers that it compares with (rn_model_add_early_layers()); NULL: none.
+const char *strategy_form_early_layers(const strategy_form *f);
+bool strategy_form_has_amateur(const strategy_form *f); // does it need a model that knows less?
+
 // Rows whose target is a strategy_form. Those of options point into their struct, which is not moved.
 typedef struct strategy_rows {
     option rows[STRATEGY_OPTIONS + 1];
     size_t n;
-    char names[STRATEGY_OPTIONS][32], helps[STRATEGY_OPTIONS + 1][320], strategies[STRATEGY_WORDS];
+    char names[STRATEGY_OPTIONS][32], helps[STRATEGY_OPTIONS + 1][640], strategies[STRATEGY_WORDS];
 } strategy_rows;
 void strategy_rows_init(strategy_rows *rows);
 typedef struct strategy_members {

@@ -18,7 +18,7 @@
 #define PROGRAM_MAX_GROUPS   4
 #define PROGRAM_MAX_ROPES    2
 #define PROGRAM_MAX_KINDS    4 // of attention
-#define PROGRAM_MAX_TAPS     8
+#define PROGRAM_MAX_TAPS     16
 #define PROGRAM_MAX_ADAPTERS 64
 #define PROGRAM_MAX_COORDS   3  // further rope coordinates of a row, in addition to its position
 #define PROGRAM_PART_ALIGN   16 // floats: strides of parts are multiples of it

@@ -233,6 +233,7 @@ static int run_batch(batch *b, const options *parsed) {
     interrupt_catch();
     b->on.n_streams = b->n_parallel;
     b->on.n_seqs = generation_is_guided(&b->plan.defaults) + strategy_form_n_seqs(&b->plan.defaults.strategy);
+    if (!b->on.early_layers) b->on.early_layers = strategy_form_early_layers(&b->plan.defaults.strategy);
     b->on.heads = &b->plan.defaults.heads;
     if ((code = chat_options_open(&b->plan.chat)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_model(&b->on)) != EXIT_CODE_OK) return code;
@@ -273,6 +274,7 @@ int cmd_batch(int n_args, char **args) {
         {"Conversations", chat_template_rows, 2, &b.plan.chat},
         GENERATION_SAMPLING_GROUP(&rows, &b.plan.defaults),
         GENERATION_STRATEGY_GROUP(&rows, &b.plan.defaults),
+        MACHINE_CONTRAST_GROUP(&b.on),
         GENERATION_STOP_GROUP(&b.plan.defaults),
         MACHINE_DRAFT_GROUP(&b.on),
         GENERATION_DRAFT_GROUP(&b.plan.defaults),

@@ -51,6 +51,9 @@ static bool check_together(run *r, const options *parsed) {
         if (!r->chat.is_chat && options_refuse(parsed, of_chat[i], "without --chat")) return false;
     for (size_t i = 0; i < sizeof not_of_chat / sizeof *not_of_chat; i++)
         if (r->chat.is_chat && options_refuse(parsed, not_of_chat[i], "with --chat")) return false;
+    if (!strategy_form_has_amateur(&r->g.strategy) &&
+        options_refuse(parsed, "amateur", "without --strategy contrastive-decoding"))
+        return false;
     if (r->prompt.ids_option && options_refuse(parsed, "parse-special", with_ids)) return false;
     return run_print_check(&r->print, parsed) &&
            generation_use_draft(&r->g, r->on.draft_name, r->on.ngram_cache, parsed) &&
@@ -103,6 +106,7 @@ static int run_prompt(run *r, const options *parsed) {
     r->g.prediction[0] = (rn_part){.kind = RN_PART_TEXT, .text = r->prediction.data, .n_text = r->prediction.n};
     if ((code = chat_options_open(&r->chat)) != EXIT_CODE_OK) return code;
     r->on.n_seqs = generation_is_guided(&r->g) + strategy_form_n_seqs(&r->g.strategy);
+    r->on.early_layers = strategy_form_early_layers(&r->g.strategy);
     r->on.heads = &r->g.heads;
     interrupt_catch();
     if ((code = machine_open_model(&r->on)) != EXIT_CODE_OK) return code;
@@ -130,6 +134,7 @@ int cmd_run(int n_args, char **args) {
         MACHINE_ENGINE_GROUP(&r.on),
         GENERATION_SAMPLING_GROUP(&rows, &r.g),
         GENERATION_STRATEGY_GROUP(&rows, &r.g),
+        MACHINE_AMATEUR_GROUP(&r.on),
         GENERATION_STOP_GROUP(&r.g),
         MACHINE_DRAFT_GROUP(&r.on),
         GENERATION_DRAFT_GROUP(&r.g),

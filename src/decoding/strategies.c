@@ -4,9 +4,16 @@
 #include <string.h>
 
 const struct strategy_kind strategy_kinds[] = {
-    {"sample", sample_strategy_create, .is_for_requests = true, .help = "token by token, by the sampling options"},
+    {"sample", sample_strategy_create, .is_for_requests = true, .takes_guesses = true,
+     .help = "token by token, by the sampling options"},
     {"beam", beam_strategy_create, .is_for_requests = true, .set_sampling = beam_set_sampling,
      .help = "the most probable whole text of several that are followed at once"},
+    {"contrastive", contrastive_strategy_create, .is_for_requests = true, .set_sampling = contrastive_set_sampling,
+     .help = "the probable token after which the text repeats itself least"},
+    {"contrastive-decoding", contrastive_decoding_strategy_create, .is_for_requests = true, .needs_amateur = true,
+     .help = "sampling from what the model says more than an amateur"},
+    {"dola", dola_strategy_create, .is_for_requests = true,
+     .help = "sampling from what the last layer says more than an early one"},
     {"score", score_strategy_create},
     {"embed", embed_strategy_create},
     {"prompt_scores", prompt_scores_strategy_create},

@@ -182,6 +182,7 @@ enum strategy_part {
     STRATEGY_PART_EAGLE3,
     STRATEGY_PART_EAGLE3_TAPS,
     STRATEGY_PART_LAYERS,    // some of the model's layers: its rows have tokens alone, as a model's
+    STRATEGY_PART_HEAD,      // the model's own head, on an early layer
     STRATEGY_PART_OF_ANOTHER // of another model than that of slot 0
 };
 struct strategy_slot {
@@ -193,6 +194,12 @@ struct strategy_slot {
     // How long steps of the slot take; it changes while the engine runs, and no result may depend
     // on it.
     const struct step_time *time;
+    // Of slot 0: its layers, whether its head is its embedding, and which of its early layers can be tapped, as lm_tap() numbers them
+    // from first_early on: 0 is what the first layer reads, i what layer i wrote.
+    int32_t n_layer;
+    bool ties_head;
+    const int32_t *early;
+    int32_t n_early, first_early;
 };
 
 // What the engine gives a strategy for the stream's life.
@@ -235,6 +242,8 @@ struct row_results {
     // Of rows of the prompt: the position of the first one. They may include rows that the strategy
     // wants nothing of. RESULTS_OF_PROPOSAL: the rows that propose requested.
     int32_t at;
+    // What another strategy made of the last row's logits, for the one that it adds to; NULL: they are the model's.
+    const float *last_logits;
 };
 // Was an optional row (LM_OPTIONAL) left out, for lack of memory? It has no results, and its
 // sequence is as if it had not been there.
@@ -242,6 +251,7 @@ static inline bool results_dropped(const struct row_results *r, size_t i) {
     return lm_row_was_dropped(r->model, r->first + i);
 }
 static inline const float *results_logits(const struct row_results *r, size_t i) {
+    if (r->last_logits && i + 1 == r->n) return r->last_logits;
     return lm_logits(r->model, r->first + i);
 }
 
@@ -303,7 +313,7 @@ struct strategy {
 struct strategy_spec {
     sampler *sampler; // NULL: for strategies that draw nothing
     const struct rowmath *rowmath;
-    int32_t n_vocab, n_prompt;
+    int32_t n_vocab, n_prompt, n_embd;
     // Tokens of the answer that the prompt already ends with: the first token drawn has this
     // position among the generated ones.
     int32_t n_given;
@@ -339,8 +349,11 @@ struct strategy_spec {
     // Of strategies that only add something to another one (prompt_scores): that other one. Theirs
     // from a successful create on.
     strategy *inner;
+    int32_t amateur_slot;                   // of the model that knows less, whose tokens are the model's
     const struct strategy_options *options; // of the request, checked; NULL: none are given
-    const void *params;                     // what the kind documents; NULL for most
+    const struct strategy_slot *slots;      // [n_slots] as of strategy_env
+    int32_t n_slots;
+    const void *params; // what the kind documents; NULL for most
 };
 
 // A kind of strategy: a row of the table.
@@ -349,13 +362,16 @@ struct strategy_kind {
     rn_status (*create)(const struct strategy_spec *spec, strategy **out, rn_error *err);
     // A request may name it (rn_request.strategy): it generates, and needs no params.
     bool is_for_requests;
-    const char *help; // what it does, of those that requests may name
+    bool takes_guesses; // rn_request.speculate
+    bool needs_amateur; // strategy_spec.amateur_slot
+    const char *help;   // what it does, of those that requests may name
     // Changes the sampling parameters of a request to what it does with them; NULL: nothing. RN_E_ARG, RN_E_UNSUPPORTED.
     rn_status (*set_sampling)(const struct strategy_options *o, struct sampling_params *p, rn_error *err);
 };
-// "sample": greedy decoding and sampling, one row in, one token out. "beam": beam search. "score": params is a struct
-// score_params. "embed": params is a struct embed_params. "prompt_scores": adds to its inner
-// strategy.
+// "sample": greedy decoding and sampling, one row in, one token out. "beam": beam search. "contrastive":
+// contrastive search. "contrastive-decoding", "dola": sampling from what the model says more than an
+// amateur, or than its own early layers. "score": params is a struct score_params. "embed": params is
+// a struct embed_params. "prompt_scores": adds to its inner strategy.
 extern const struct strategy_kind strategy_kinds[];
 extern const size_t strategy_n_kinds;
 const struct strategy_kind *strategy_find(const char *name); // NULL: unknown

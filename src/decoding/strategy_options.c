@@ -25,6 +25,20 @@ const struct strategy_option strategy_options_table[] = {
      .help = "make log-probabilities of what penalties, biases and masks leave of them"},
     {FIELD(num_return_sequences), .strategies = "beam", .kind = STRATEGY_INT, .min = 1, .max = 32, .def = 1,
      .help = "texts that are returned, best first"},
+    {FIELD(penalty_alpha), .strategies = "contrastive", .kind = STRATEGY_REAL, .min = 0, .max = 1, .def = 0.6,
+     .help = "how much it counts against a token that the text would go on as it did before; 0 is greedy"},
+    {FIELD(num_candidates), .strategies = "contrastive", .kind = STRATEGY_INT, .min = 1, .max = CONTRASTIVE_MOST,
+     .def = 4, .help = "most probable tokens that are tried for each one (top_k of generate())"},
+    {FIELD(amateur_model), .strategies = "contrastive-decoding", .kind = STRATEGY_INT, .min = 0, .max = 15, .def = 0,
+     .help = "the number of the model that knows less"},
+    {FIELD(amateur_weight), .strategies = "contrastive-decoding", .kind = STRATEGY_REAL, .min = 0, .max = 10,
+     .def = 1, .help = "how much of the amateur's log-probabilities is taken off"},
+    {FIELD(amateur_temperature), .strategies = "contrastive-decoding", .kind = STRATEGY_REAL, .min = 0.1, .max = 100,
+     .def = 1, .help = "of the amateur's distribution"},
+    {FIELD(relative_top), .strategies = "contrastive-decoding|dola", .kind = STRATEGY_REAL, .min = 0, .max = 1,
+     .def = 0.1, .help = "tokens less probable than this times the most probable one are left out"},
+    {FIELD(dola_layers), .strategies = "dola", .kind = STRATEGY_TEXT,
+     .help = "layers that the last one is compared with: low, high, or numbers separated by commas"},
 };
 const size_t strategy_n_options = sizeof strategy_options_table / sizeof *strategy_options_table;
 

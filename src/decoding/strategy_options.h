@@ -13,12 +13,19 @@
 
 enum early_stopping { EARLY_STOPPING_FALSE, EARLY_STOPPING_TRUE, EARLY_STOPPING_NEVER };
 
+enum { CONTRASTIVE_MOST = 64 }; // candidates
+
 struct strategy_options {
     int32_t num_beams, num_beam_groups;
     float diversity_penalty, length_penalty;
     int32_t early_stopping;                // of enum early_stopping
     int32_t do_sample, renormalize_logits; // 0 or 1
     int32_t num_return_sequences;
+    float penalty_alpha;
+    int32_t num_candidates;
+    int32_t amateur_model; // 0: none
+    float amateur_weight, amateur_temperature, relative_top;
+    const char *dola_layers; // NULL: "low"
 };
 
 struct strategy_option {

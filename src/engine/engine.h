@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "decoding/draft/draft.h"
 #include "decoding/draft/output_store.h"
+#include "decoding/early_layers.h"
 #include "decoding/step_time.h"
 #include "decoding/strategy.h"
 #include "engine/chat/chat.h"
@@ -87,8 +88,10 @@ struct rn_model {
     package *head_files[N_DRAFT_HEADS];     // NULL: none
     int32_t *draft_layers;                  // that draft by themselves; NULL: none
     int32_t taps[PROGRAM_MAX_TAPS], n_taps; // layers that a draft head reads
-    struct ngram_table *ngrams;             // of a cache file, for drafts; NULL: none
-    atomic_bool is_open; // an engine has been opened with it: adapters and draft heads do not change any more
+    // That DoLa may read (early_layers.h), ascending; tapped behind those of draft heads.
+    int32_t early[EARLY_LAYERS_MOST], n_early;
+    struct ngram_table *ngrams; // of a cache file, for drafts; NULL: none
+    atomic_bool is_open;        // an engine has been opened with it: adapters and draft heads do not change any more
 };
 rn_status model_grammars_open(rn_model *m, rn_error *err);
 void model_grammars_close(rn_model *m);
@@ -585,6 +588,9 @@ struct drafter_choice;
 // If one of the drafters looks in finished answers: those that the stream may see, and its own is kept.
 void stream_show_outputs(rn_stream *s, const struct drafter_choice *drafters, int32_t n);
 void stream_keep_output(rn_stream *s); // when it has ended
+// The slot of the amateur, a model of the same vocabulary; model 0: that of the engine.
+rn_status request_find_amateur(const rn_engine *e, const struct model_slot *own, int32_t model, int32_t *slot,
+                               rn_error *err);
 rn_status request_read_drafters(rn_engine *e, struct model_slot *own, const rn_request *r, struct drafter_choice *out,
                                 int32_t *n, rn_error *err);
 // What those of a request that names none allocate, for a text of so many tokens.

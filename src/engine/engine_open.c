@@ -26,6 +26,8 @@ static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_e
     if (o->output_store_bytes > OUTPUT_STORE_MOST)
         return fail(err, RN_E_LIMIT, "output_store_bytes: %" PRIu64 ", limit %" PRId64, o->output_store_bytes,
                     OUTPUT_STORE_MOST);
+    if (o->amateur_model >= n_models)
+        return fail(err, RN_E_ARG, "amateur_model: %zu is outside 0..%zu", o->amateur_model, n_models - 1);
     if (o->draft_model >= n_models)
         return fail(err, RN_E_ARG, "draft_model: %zu is outside 0..%zu", o->draft_model, n_models - 1);
     if (o->reserved_bytes > INT64_MAX / 2) // sums of the plan stay in 64 bits
@@ -67,8 +69,12 @@ static struct model_slot *first_of_same_model(rn_engine *e, const struct model_s
 static rn_status build_program(rn_model *m, struct model **out, rn_error *err) {
     const struct adapter_file *adapters[PROGRAM_MAX_ADAPTERS];
     for (size_t i = 0; i < m->n_adapters; i++) adapters[i] = m->adapters[i].file;
+    int32_t taps[PROGRAM_MAX_TAPS];
+    _Static_assert(PART_TAPS + EARLY_LAYERS_MOST <= PROGRAM_MAX_TAPS, "each may have its own");
+    memcpy(taps, m->taps, sizeof taps);
+    for (int32_t i = 0; i < m->n_early; i++) taps[m->n_taps + i] = m->early[i] - 1;
     const struct model_spec spec = {
-        .taps = m->taps, .n_taps = m->n_taps, .adapters = adapters, .n_adapters = m->n_adapters};
+        .taps = taps, .n_taps = m->n_taps + m->n_early, .adapters = adapters, .n_adapters = m->n_adapters};
     return model_build_with(m->pkg, &spec, out, err);
 }
 

@@ -51,8 +51,15 @@ FILLED_BY_CALLER(sampling, stage_user,
                                       .exponential_decay_factor = 1.0F})
 // The same as in strategy_options_table; a test compares them.
 FILLED_BY_CALLER(strategy_options, num_return_sequences,
-                 &(const rn_strategy_options){
-                     .num_beams = 4, .num_beam_groups = 1, .length_penalty = 1.0F, .num_return_sequences = 1})
+                 &(const rn_strategy_options){.num_beams = 4,
+                                              .num_beam_groups = 1,
+                                              .length_penalty = 1.0F,
+                                              .num_return_sequences = 1,
+                                              .penalty_alpha = 0.6F,
+                                              .num_candidates = 4,
+                                              .amateur_weight = 1.0F,
+                                              .amateur_temperature = 1.0F,
+                                              .relative_top = 0.1F})
 FILLED_BY_CALLER(chat, truncate, &(const rn_chat){.add_generation_prompt = true})
 FILLED_BY_CALLER(embed_options, cache_salt, NULL)
 FILLED_BY_CALLER(save_options, with_kv, NULL)

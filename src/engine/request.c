@@ -217,7 +217,10 @@ static struct strategy_spec strategy_spec(const rn_stream *s, const void *params
     return (struct strategy_spec){.sampler = s->play.sampler,
                                   .rowmath = &s->engine->kernels->row,
                                   .n_vocab = s->model_slot->lm->n_vocab,
+                                  .n_embd = s->model_slot->lm->n_embd,
                                   .n_prompt = s->n_prompt,
+                                  .slots = s->model_slot->slots,
+                                  .n_slots = (int32_t)s->engine->n_model_slots,
                                   .params = params};
 }
 
@@ -251,7 +254,13 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
                     : p->adaptive_target >= 0 ? "adaptive-p"
                                               : "a watermark");
     spec.draws_on_step_thread = s->play.sampling.stage != NULL;
-    rn_status st = request_read_drafters(s->engine, s->model_slot, r, drafters, &spec.n_drafters, err);
+    rn_status st = RN_OK;
+    if (kind->needs_amateur)
+        st = request_find_amateur(s->engine, s->model_slot, options->amateur_model, &spec.amateur_slot, err);
+    if (st == RN_OK && r->speculate && strcmp(r->speculate, "none") != 0 && kind->is_for_requests &&
+        !kind->takes_guesses)
+        st = fail(err, RN_E_UNSUPPORTED, "speculate: the strategy \"%s\" takes no guesses", kind->name);
+    if (st == RN_OK) st = request_read_drafters(s->engine, s->model_slot, r, drafters, &spec.n_drafters, err);
     if (st == RN_OK) st = stream_check_prediction(r, drafters, spec.n_drafters, err);
     if (st == RN_OK) stream_show_outputs(s, drafters, spec.n_drafters);
     spec.outputs = s->play.keeps_output ? &s->play.outputs : NULL;

@@ -89,6 +89,9 @@ static rn_status read_sizes(const char *text, struct lookahead_sizes *s, rn_erro
         LOOKAHEAD_CANDIDATES, LOOKAHEAD_ROWS);
 }
 
+// As stream_slot() counts.
+static int32_t slot_number(size_t own, size_t model) { return (int32_t)(model < own ? model + 1 : model); }
+
 static rn_status choose_slot(const rn_engine *e, struct model_slot *own, const struct drafter_kind *kind,
                              const char *number, struct drafter_choice *out, rn_error *err) {
     const size_t at = (size_t)(own - e->model_slots);
@@ -101,8 +104,26 @@ static rn_status choose_slot(const rn_engine *e, struct model_slot *own, const s
         st = fail(err, RN_E_ARG, "speculate: %s: model %zu is the request's own", kind->name, model);
     if (st == RN_OK && !is_same_vocab(own, &e->model_slots[model]))
         st = take_sides(own, &e->model_slots[model], out->sides, err);
-    out->slot = (int32_t)(model < at ? model + 1 : model); // as stream_slot() counts
+    out->slot = slot_number(at, model);
     return st;
+}
+
+rn_status request_find_amateur(const rn_engine *e, const struct model_slot *own, int32_t model, int32_t *slot,
+                               rn_error *err) {
+    const size_t at = (size_t)(own - e->model_slots);
+    *slot = 0;
+    if (model == 0) model = (int32_t)e->opt.amateur_model;
+    if (model == 0)
+        return fail(err, RN_E_ARG,
+                    "amateur_model: the strategy needs the number of another model, or an engine with one");
+    if ((size_t)model >= e->n_models)
+        return fail(err, RN_E_ARG, "amateur_model: %d is no model, 1..%zu", model, e->n_models - 1);
+    if ((size_t)model == at) return fail(err, RN_E_ARG, "amateur_model: model %d is the request's own", model);
+    if (!is_same_vocab(own, &e->model_slots[model]))
+        return fail(err, RN_E_ARG, "amateur_model: model %d has another vocabulary than %s", model,
+                    package_path(own->m->pkg));
+    *slot = slot_number(at, (size_t)model);
+    return RN_OK;
 }
 
 // The slots of the parts of a kind, which are side by side; false: the model has none.

@@ -13,8 +13,10 @@ static const struct {
     const char *name;
     size_t theirs, ours, n_bytes;
 } fields[] = {
-    BOTH(num_beams),      BOTH(num_beam_groups), BOTH(diversity_penalty),    BOTH(length_penalty),
-    BOTH(early_stopping), BOTH(do_sample),       BOTH(num_return_sequences), BOTH(renormalize_logits),
+    BOTH(num_beams),           BOTH(num_beam_groups), BOTH(diversity_penalty),    BOTH(length_penalty),
+    BOTH(early_stopping),      BOTH(do_sample),       BOTH(num_return_sequences), BOTH(renormalize_logits),
+    BOTH(penalty_alpha),       BOTH(num_candidates),  BOTH(amateur_model),        BOTH(amateur_weight),
+    BOTH(amateur_temperature), BOTH(relative_top),    BOTH(dola_layers),
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
@@ -51,9 +53,9 @@ bool rn_strategy_option_at(size_t i, rn_strategy_option *option) {
     return true;
 }
 
-static void write_field(rn_strategy_options *own, const char *name, const void *value) {
+static void write_field(rn_strategy_options *own, const char *name, const void *value, size_t n) {
     for (size_t i = 0; i < N_FIELDS; i++)
-        if (strcmp(fields[i].name, name) == 0) memcpy((char *)own + fields[i].theirs, value, fields[i].n_bytes);
+        if (strcmp(fields[i].name, name) == 0) memcpy((char *)own + fields[i].theirs, value, n);
 }
 
 rn_status rn_strategy_options_set(rn_strategy_options *s, const char *name, double value, rn_error *err) {
@@ -69,9 +71,9 @@ rn_status rn_strategy_options_set(rn_strategy_options *s, const char *name, doub
     if (row->kind != STRATEGY_REAL && value != floor(value))
         return fail(err, RN_E_ARG, "%s: %g is not a whole number", name, value);
     if (row->kind == STRATEGY_REAL)
-        write_field(&own, name, &(float){(float)value});
+        write_field(&own, name, &(float){(float)value}, sizeof(float));
     else
-        write_field(&own, name, &(int32_t){(int32_t)value});
+        write_field(&own, name, &(int32_t){(int32_t)value}, sizeof(int32_t));
     sized_write(&public_strategy_options, &own, s);
     return RN_OK;
 }
@@ -99,9 +101,9 @@ rn_status rn_strategy_options_set_text(rn_strategy_options *s, const char *name,
     const int32_t number = row->kind == STRATEGY_WORD ? word_number(row->words, text) : 0;
     if (number < 0) return fail(err, RN_E_ARG, "%s: \"%.60s\" is not one of %s", name, text, row->words);
     if (row->kind == STRATEGY_WORD)
-        write_field(&own, name, &number);
+        write_field(&own, name, &number, sizeof number);
     else
-        write_field(&own, name, &text);
+        write_field(&own, name, &text, sizeof text);
     sized_write(&public_strategy_options, &own, s);
     return RN_OK;
 }

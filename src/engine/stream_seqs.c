@@ -50,7 +50,8 @@ static enum strategy_part part_of(const struct model_slot *own, const struct mod
                                                [PART_EAGLE] = STRATEGY_PART_EAGLE,
                                                [PART_EAGLE3] = STRATEGY_PART_EAGLE3,
                                                [PART_EAGLE3_TAPS] = STRATEGY_PART_EAGLE3_TAPS,
-                                               [PART_LAYERS] = STRATEGY_PART_LAYERS};
+                                               [PART_LAYERS] = STRATEGY_PART_LAYERS,
+                                               [PART_HEAD] = STRATEGY_PART_HEAD};
     if (!l->part) return STRATEGY_PART_NONE;
     return l->base->program == own->program ? parts[l->part->spec.kind] : STRATEGY_PART_OF_ANOTHER;
 }
@@ -62,6 +63,11 @@ void model_slot_fill_slots(rn_engine *e, struct model_slot *own) {
                                                .number = l->part ? l->part->spec.number : 0,
                                                .n_vocab = l->lm->n_vocab,
                                                .n_embd = l->lm->n_embd,
+                                               .n_layer = package_hparams(l->m->pkg)->n_layer,
+                                               .ties_head = !package_tensor(l->m->pkg, "output.weight"),
+                                               .early = l->m->early,
+                                               .n_early = l->m->n_early,
+                                               .first_early = l->m->n_taps,
                                                .n_ctx = l->n_ctx,
                                                .n_scratch = l->n_scratch,
                                                .time = &l->step_time};
@@ -389,7 +395,8 @@ void stream_note_rows(const struct model_slot *l, const struct stream_rows *part
         else {
             const int32_t depth = r->parent == LM_ROOT ? 1 : q->nodes[r->parent].depth + 1;
             q->nodes[q->n_nodes++] = (struct seq_node){r->token, depth};
-            if (q == main_seq(part->s) && is_guess) draft_counts_evaluated(part->s, depth);
+            if (q == main_seq(part->s) && is_guess && part->s->play.strategy->drafter)
+                draft_counts_evaluated(part->s, depth);
             part->s->play.draft_counts.n_more_rows += !is_guess;
         }
     }

@@ -169,6 +169,7 @@ static rn_status write_all_ops(struct model *m, rn_error *err) {
     m->ops = arena_alloc(&m->mem, n * sizeof *m->ops);
     if (!m->ops) return model_no_memory(m, err);
     write_ops(m, &a->begin, -1);
+    write_taps(m, -1);
     for (int32_t l = 0; l < m->h->n_layer; l++) {
         write_ops(m, &a->layer, l);
         write_taps(m, l);
@@ -217,8 +218,8 @@ static rn_status set_taps(struct model *m, const struct model_spec *s, rn_error 
     if (s->n_taps < 0 || s->n_taps > PROGRAM_MAX_TAPS)
         return fail(err, RN_E_ARG, "taps: %d layers, 0..%d are possible", s->n_taps, PROGRAM_MAX_TAPS);
     for (int32_t k = 0; k < s->n_taps; k++) {
-        if (s->taps[k] < 0 || s->taps[k] >= m->h->n_layer)
-            return fail(err, RN_E_ARG, "taps: layer %d is outside 0..%d", s->taps[k], m->h->n_layer - 1);
+        if (s->taps[k] < -1 || s->taps[k] >= m->h->n_layer)
+            return fail(err, RN_E_ARG, "taps: layer %d is outside -1..%d", s->taps[k], m->h->n_layer - 1);
         m->p.taps[k].layer = s->taps[k];
         m->p.taps[k].buffer = buffer((enum buf)(BUF_TAP + k));
     }

@@ -18,7 +18,7 @@ rn_status model_build(const package *p, struct model **out, rn_error *err);
 // Options of a build.
 struct model_spec {
     // [n_taps] layers, from 0, after which the residual stream of rows that want it is kept
-    // (lm_tap()).
+    // (lm_tap()); -1: what the first layer reads.
     const int32_t *taps;
     int32_t n_taps; // 0..PROGRAM_MAX_TAPS
     // [n_adapters] adapters of the package that sequences may use, by their place in this list; they
@@ -41,7 +41,8 @@ enum part_kind {
     // taps of the base model into the layer's input vector.
     PART_EAGLE3,
     PART_EAGLE3_TAPS,
-    PART_LAYERS // some of the base's own layers, between its embedding and its final norm and head
+    PART_LAYERS, // some of the base's own layers, between its embedding and its final norm and head
+    PART_HEAD // the model's own head, over a tap
 };
 struct part_spec {
     enum part_kind kind;
@@ -72,6 +73,9 @@ struct part_spec {
 //   PART_LAYERS: the base without its other layers, as early exit (LayerSkip, 2404.16710) and Draft &
 //                Verify (2309.08168) draft. Its rows have tokens alone. All of its matrices are the
 //                base's.
+//   PART_HEAD: logits = W vector + b, the base's head without the final norm and without what is
+//                done to the model's logits (scales, caps), as transformers' DoLa reads early
+//                layers. Tokens have no effect.
 // package: NULL stands for the base's own. package and base must outlive the part. *out:
 // model_destroy() it; NULL after an error. Errors: as model_build(); RN_E_ARG: no layer or head of
 // that number.

@@ -122,6 +122,11 @@ static const struct op_spec eagle3_taps_begin[] = {{OP_VECTOR, .dst = BUF_TAPS},
 static const struct op_spec eagle3_taps_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF_HIDDEN}};
 static const struct arch eagle3_taps = {TENSORS(eagle3_taps_tensors), BEGIN(eagle3_taps_begin), END(eagle3_taps_end)};
 
+static const struct op_spec head_begin[] = {{OP_VECTOR, .dst = BUF_X}};
+static const struct op_spec head_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF_HIDDEN},
+                                          LINEAR(BUF_HIDDEN, BUF_LOGITS, ROLE_OUTPUT, ROLE_OUTPUT_BIAS)};
+static const struct arch head_alone = {BEGIN(head_begin), END(head_end)};
+
 // own: the prefix of the package's tensors that belong to the part.
 static void set_own(struct model *m, const char *format, int32_t number) {
     m->number = number;
@@ -356,10 +361,19 @@ static rn_status begin_layers(struct model *m, const struct part_spec *s, rn_err
     return st;
 }
 
+static rn_status begin_head(struct model *m, const struct part_spec *s, rn_error *err) {
+    (void)s;
+    snprintf(m->own, sizeof m->own, "."); // it has no tensors of its own
+    m->part_arch = head_alone;
+    m->part_h.n_expert = 0;
+    return set_layers(m, 0, err);
+}
+
 rn_status part_begin(struct model *m, const struct part_spec *spec, rn_error *err) {
     static rn_status (*const begin[])(struct model *, const struct part_spec *, rn_error *) = {
         [PART_NEXTN] = begin_nextn,   [PART_MEDUSA] = begin_medusa,           [PART_EAGLE] = begin_eagle,
-        [PART_EAGLE3] = begin_eagle3, [PART_EAGLE3_TAPS] = begin_eagle3_taps, [PART_LAYERS] = begin_layers};
+        [PART_EAGLE3] = begin_eagle3, [PART_EAGLE3_TAPS] = begin_eagle3_taps, [PART_LAYERS] = begin_layers,
+        [PART_HEAD] = begin_head};
     size_t n;
     if (spec->kind < PART_EAGLE3 && package_token_map(m->pkg, &n))
         return fail(err, RN_E_FORMAT, "%s: tensor d2t: only an EAGLE-3 head has one", package_path(m->pkg));

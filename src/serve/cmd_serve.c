@@ -276,6 +276,7 @@ int cmd_serve(int n_args, char **args) {
         {NULL, draft_rows, sizeof draft_rows / sizeof *draft_rows, s},
         MACHINE_ENGINE_GROUP(&s->machine),
         MACHINE_DRAFT_GROUP(&s->machine),
+        MACHINE_CONTRAST_GROUP(&s->machine),
         CHAT_TEMPLATE_GROUP(&s->chat),
         {"Server", http_address_rows, HTTP_ADDRESS_ROWS, o},
         {NULL, http_tls_rows, HTTP_TLS_ROWS, o},

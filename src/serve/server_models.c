@@ -78,11 +78,11 @@ int server_open_models(server *s) {
 }
 
 int server_open_engine(server *s) {
-    rn_model *models[SERVER_MODELS + 1];
+    rn_model *models[SERVER_MODELS + 2];
     rn_engine_options opt;
     rn_error err = {0};
     size_t n = s->n_models;
-    const int code = machine_open_draft(&s->machine);
+    const int code = machine_open_helpers(&s->machine);
     if (code != EXIT_CODE_OK) return code;
     machine_engine_options(&s->machine, &opt);
     opt.n_streams = s->n_streams;
@@ -95,7 +95,7 @@ int server_open_engine(server *s) {
     opt.memory_limit = (uint64_t)s->memory_mib << 20;
     opt.reserved_bytes = s->reserved_bytes;
     for (size_t i = 0; i < s->n_models; i++) models[i] = s->models[i].model;
-    if (s->machine.draft) opt.draft_model = n, models[n++] = s->machine.draft;
+    n = machine_add_helpers(&s->machine, models, n, &opt);
     const rn_status st = rn_engine_open(models, n, &opt, &s->engine, &err);
     for (size_t i = 0; i < s->n_models; i++) {
         rn_template *own = NULL;

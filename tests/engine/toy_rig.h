@@ -14,13 +14,13 @@
 enum { TOY_VOCAB = 300, TOY_CTX = 256 };
 
 struct toy_rig {
-    struct toy_config config;
+    struct toy_config config, config_of_1;
     rn_model *model;
     rn_engine *engine;
 };
 
-static inline bool toy_rig_open_rows(struct toy_rig *g, int32_t n_pages, int32_t n_states, int n_streams,
-                                     int n_threads, int32_t n_rows) {
+// g->config and g->config_of_1 are the models'.
+static inline bool toy_rig_open_models(struct toy_rig *g, int n_streams, int n_threads) {
     char path[64];
     struct tiny_model tiny = tiny_model_default();
     struct given_lm given[2];
@@ -28,6 +28,24 @@ static inline bool toy_rig_open_rows(struct toy_rig *g, int32_t n_pages, int32_t
     rn_error err = {0};
     snprintf(path, sizeof path, "toy_rig.%d.gguf", (int)getpid());
     tiny.n_ctx = TOY_CTX, tiny.n_vocab = TOY_VOCAB;
+    if (!CHECK(tiny_model_write(&tiny, path)) || !CHECK_OK(rn_model_open(path, NULL, &g->model, &err), &err))
+        return false;
+    remove(path);
+    for (int i = 0; i < 2; i++) {
+        if (!CHECK_OK(toy_lm_create(i ? &g->config_of_1 : &g->config, &given[i].lm, &err), &err)) return false;
+        given[i].kv = toy_lm_kv(given[i].lm), given[i].n_scratch = g->config.max_scratch;
+    }
+    rn_model *const models[] = {g->model, g->model};
+    o.draft_model = 1;
+    o.n_streams = n_streams;
+    o.n_seqs = 1; // slots of recurrent state for a second sequence
+    o.n_threads = n_threads;
+    o.output_store_bytes = 1 << 20;
+    return CHECK_OK(engine_open_lms(models, given, 2, &o, &g->engine, &err), &err);
+}
+
+static inline bool toy_rig_open_rows(struct toy_rig *g, int32_t n_pages, int32_t n_states, int n_streams,
+                                     int n_threads, int32_t n_rows) {
     *g = (struct toy_rig){.config = {.n_vocab = TOY_VOCAB,
                                      .n_ctx = TOY_CTX,
                                      .n_batch = n_rows,
@@ -38,20 +56,8 @@ static inline bool toy_rig_open_rows(struct toy_rig *g, int32_t n_pages, int32_t
                                      .n_groups = 1,
                                      .nan_token = -1,
                                      .n_states = n_states}};
-    if (!CHECK(tiny_model_write(&tiny, path)) || !CHECK_OK(rn_model_open(path, NULL, &g->model, &err), &err))
-        return false;
-    remove(path);
-    for (int i = 0; i < 2; i++) {
-        if (!CHECK_OK(toy_lm_create(&g->config, &given[i].lm, &err), &err)) return false;
-        given[i].kv = toy_lm_kv(given[i].lm), given[i].n_scratch = g->config.max_scratch;
-    }
-    rn_model *const models[] = {g->model, g->model};
-    o.draft_model = 1;
-    o.n_streams = n_streams;
-    o.n_seqs = 1; // slots of recurrent state for a second sequence
-    o.n_threads = n_threads;
-    o.output_store_bytes = 1 << 20;
-    return CHECK_OK(engine_open_lms(models, given, 2, &o, &g->engine, &err), &err);
+    g->config_of_1 = g->config;
+    return toy_rig_open_models(g, n_streams, n_threads);
 }
 
 static inline bool toy_rig_open(struct toy_rig *g, int32_t n_pages, int32_t n_states, int n_streams, int n_threads) {

@@ -86,6 +86,9 @@ SEARCH = {
     'strategy': Field(('sample',), ('', 'no-such', 5, [], {}, True)), 'num_beams': Field((4,), (0, 33, 1.5, 'x', [], {}, True)), 'num_beam_groups': Field((1,), (0, 33, 'x', True)),
     'diversity_penalty': Field((0,), (-0.5, 101, 'x', True)), 'length_penalty': Field((1, 1.0), (-101, 101, 'x', [], {})),
     'early_stopping': Field((False,), ('', 'always', 5, 'true', [], {})), 'do_sample': Field((False,), ('', 5, 'true', [], {})),
+    'penalty_alpha': Field((0.6,), (-0.5, 1.5, 'x', True)), 'num_candidates': Field((4,), (0, 65, 'x', True)), 'amateur_model': Field((0,), (-1, 16, 'x', True)),
+    'amateur_weight': Field((1,), (-0.5, 11, 'x', True)), 'amateur_temperature': Field((1,), (0, 101, 'x', True)), 'relative_top': Field((0.1,), (-0.5, 1.5, 'x', True)),
+    'dola_layers': Field((), ('low', 5, [], {})),  # of "dola" alone
     'renormalize_logits': Field((False,), (5, 'x')), 'num_return_sequences': Field((1,), (0, 33, 'x', True)),
 }
 LIMITS = {

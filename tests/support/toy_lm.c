@@ -61,15 +61,24 @@ static void logits_of(const struct toy_config *c, uint32_t h, int32_t token, flo
         out[i] = token == c->nan_token ? NAN : (float)(hash_u64(h, (uint64_t)i) >> 8 & 0xffff) / 4096.0f - 8.0f;
 }
 
-void toy_lm_expect(const struct toy_config *c, const int32_t *tokens, int32_t n, float *out) {
+static uint32_t expected(const struct toy_config *c, const int32_t *tokens, int32_t n) {
     uint32_t h = 0, state = 0;
     for (int32_t j = 0; j < n; j++) {
         h = fold(h, value_at(tokens[j], j, 0));
         if (in_window(c, j, n - 1)) h = fold(h, value_at(tokens[j], j, 1));
         state = state_after(tokens[j], state);
     }
-    if (c->n_states > 0) h = fold(h, state);
-    logits_of(c, h, tokens[n - 1], out);
+    return c->n_states > 0 ? fold(h, state) : h;
+}
+
+void toy_lm_expect(const struct toy_config *c, const int32_t *tokens, int32_t n, float *out) {
+    logits_of(c, expected(c, tokens, n), tokens[n - 1], out);
+}
+
+static void hidden_of(uint32_t h, float out[N_HIDDEN]) { out[0] = (float)(h & 0xffff), out[1] = (float)(h >> 16); }
+
+void toy_lm_expect_hidden(const struct toy_config *c, const int32_t *tokens, int32_t n, float out[N_HIDDEN]) {
+    hidden_of(expected(c, tokens, n), out);
 }
 
 // Pages and state slots.
@@ -231,8 +240,7 @@ static rn_status step(lm *m, const struct lm_row *rows, size_t n, size_t *failed
         const size_t place = (size_t)t->rows[i].result;
         const uint32_t h = read_back(t, rows[i].seq, &t->rows[i]);
         logits_of(&t->c, h, rows[i].token, t->logits + place * (size_t)t->c.n_vocab);
-        t->hidden[place * N_HIDDEN] = (float)(h & 0xffff);
-        t->hidden[place * N_HIDDEN + 1] = (float)(h >> 16);
+        hidden_of(h, t->hidden + place * N_HIDDEN);
     }
     kv_commit(t->k.kv);
     t->n_rows = n;

@@ -39,6 +39,7 @@ struct toy_config {
 rn_status toy_lm_create(const struct toy_config *c, lm **out, rn_error *err);
 // The logits that the row after tokens[0..n) must give (row n - 1), independent of any KV. out: [n_vocab].
 void toy_lm_expect(const struct toy_config *c, const int32_t *tokens, int32_t n, float *out);
+void toy_lm_expect_hidden(const struct toy_config *c, const int32_t *tokens, int32_t n, float out[2]);
 // The n-th step from now fails as one whose backend fails; 0: none. From any thread.
 #define TOY_FAILURE "toy model: the device is gone"
 void toy_lm_fail_at(lm *m, int n);
