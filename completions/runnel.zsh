@@ -111,7 +111,7 @@ _runnel() {
       '--banned-match-case[banned strings are those in this case only]' \
       '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
       '--seed=[seed of the random numbers]:N: ' \
-      '--strategy=[how tokens are chosen]:sample|beam|contrastive|contrastive-decoding|dola:(sample beam contrastive contrastive-decoding dola)' \
+      '--strategy=[how tokens are chosen]:sample|beam|contrastive|contrastive-decoding|dola|tree:(sample beam contrastive contrastive-decoding dola tree)' \
       '--num-beams=[beam]:N: ' \
       '--num-beam-groups=[beam]:N: ' \
       '--diversity-penalty=[beam]:X: ' \
@@ -127,6 +127,9 @@ _runnel() {
       '--amateur-temperature=[contrastive-decoding]:X: ' \
       '--relative-top=[contrastive-decoding|dola]:X: ' \
       '--dola-layers=[dola]:TEXT: ' \
+      '--simulations=[tree]:N: ' \
+      '--tree-width=[tree]:N: ' \
+      '--c-puct=[tree]:X: ' \
       '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
@@ -598,7 +601,7 @@ _runnel() {
       '--banned-match-case[banned strings are those in this case only]' \
       '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
       '--seed=[seed of the random numbers]:N: ' \
-      '--strategy=[how tokens are chosen]:sample|beam|contrastive|contrastive-decoding|dola:(sample beam contrastive contrastive-decoding dola)' \
+      '--strategy=[how tokens are chosen]:sample|beam|contrastive|contrastive-decoding|dola|tree:(sample beam contrastive contrastive-decoding dola tree)' \
       '--num-beams=[beam]:N: ' \
       '--num-beam-groups=[beam]:N: ' \
       '--diversity-penalty=[beam]:X: ' \
@@ -614,6 +617,9 @@ _runnel() {
       '--amateur-temperature=[contrastive-decoding]:X: ' \
       '--relative-top=[contrastive-decoding|dola]:X: ' \
       '--dola-layers=[dola]:TEXT: ' \
+      '--simulations=[tree]:N: ' \
+      '--tree-width=[tree]:N: ' \
+      '--c-puct=[tree]:X: ' \
       '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
       '--early-layers=[layers of the first model that requests with the strategy dola may compare with]:low|high|N,N..:(low high N,N..)' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \

@@ -39,7 +39,7 @@ bool strategy_form_has_amateur(const strategy_form *f); // does it need a model 
 typedef struct strategy_rows {
     option rows[STRATEGY_OPTIONS + 1];
     size_t n;
-    char names[STRATEGY_OPTIONS][32], helps[STRATEGY_OPTIONS + 1][640], strategies[STRATEGY_WORDS];
+    char names[STRATEGY_OPTIONS][32], helps[STRATEGY_OPTIONS + 1][768], strategies[STRATEGY_WORDS];
 } strategy_rows;
 void strategy_rows_init(strategy_rows *rows);
 typedef struct strategy_members {

@@ -14,6 +14,8 @@ const struct strategy_kind strategy_kinds[] = {
      .help = "sampling from what the model says more than an amateur"},
     {"dola", dola_strategy_create, .is_for_requests = true,
      .help = "sampling from what the last layer says more than an early one"},
+    {"tree", tree_strategy_create, .is_for_requests = true, .set_sampling = tree_set_sampling,
+     .help = "looking ahead in a tree of probable continuations"},
     {"score", score_strategy_create},
     {"embed", embed_strategy_create},
     {"prompt_scores", prompt_scores_strategy_create},

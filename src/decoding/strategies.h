@@ -11,6 +11,8 @@ rn_status contrastive_strategy_create(const struct strategy_spec *spec, strategy
 rn_status contrastive_set_sampling(const struct strategy_options *o, struct sampling_params *p, rn_error *err);
 rn_status contrastive_decoding_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err);
 rn_status dola_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err);
+rn_status tree_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err);
+rn_status tree_set_sampling(const struct strategy_options *o, struct sampling_params *p, rn_error *err);
 rn_status score_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err);
 rn_status embed_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err);
 rn_status prompt_scores_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err);

@@ -370,7 +370,7 @@ struct strategy_kind {
 };
 // "sample": greedy decoding and sampling, one row in, one token out. "beam": beam search. "contrastive":
 // contrastive search. "contrastive-decoding", "dola": sampling from what the model says more than an
-// amateur, or than its own early layers. "score": params is a struct score_params. "embed": params is
+// amateur, or than its own early layers. "tree": tree search. "score": params is a struct score_params. "embed": params is
 // a struct embed_params. "prompt_scores": adds to its inner strategy.
 extern const struct strategy_kind strategy_kinds[];
 extern const size_t strategy_n_kinds;

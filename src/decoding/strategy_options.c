@@ -39,6 +39,12 @@ const struct strategy_option strategy_options_table[] = {
      .def = 0.1, .help = "tokens less probable than this times the most probable one are left out"},
     {FIELD(dola_layers), .strategies = "dola", .kind = STRATEGY_TEXT,
      .help = "layers that the last one is compared with: low, high, or numbers separated by commas"},
+    {FIELD(simulations), .strategies = "tree", .kind = STRATEGY_INT, .min = 1, .max = 4096, .def = 32,
+     .help = "continuations that are looked into before each token"},
+    {FIELD(tree_width), .strategies = "tree", .kind = STRATEGY_INT, .min = 1, .max = 16, .def = 4,
+     .help = "most probable tokens that are followed behind each text"},
+    {FIELD(c_puct), .strategies = "tree", .kind = STRATEGY_REAL, .min = 0, .max = 100, .def = 1.25,
+     .help = "how much what the model finds probable is preferred to what was found to be good"},
 };
 const size_t strategy_n_options = sizeof strategy_options_table / sizeof *strategy_options_table;
 

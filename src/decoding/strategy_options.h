@@ -26,6 +26,8 @@ struct strategy_options {
     int32_t amateur_model; // 0: none
     float amateur_weight, amateur_temperature, relative_top;
     const char *dola_layers; // NULL: "low"
+    int32_t simulations, tree_width;
+    float c_puct;
 };
 
 struct strategy_option {

@@ -59,6 +59,9 @@ FILLED_BY_CALLER(strategy_options, num_return_sequences,
                                               .num_candidates = 4,
                                               .amateur_weight = 1.0F,
                                               .amateur_temperature = 1.0F,
+                                              .simulations = 32,
+                                              .tree_width = 4,
+                                              .c_puct = 1.25F,
                                               .relative_top = 0.1F})
 FILLED_BY_CALLER(chat, truncate, &(const rn_chat){.add_generation_prompt = true})
 FILLED_BY_CALLER(embed_options, cache_salt, NULL)

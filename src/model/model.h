@@ -42,7 +42,7 @@ enum part_kind {
     PART_EAGLE3,
     PART_EAGLE3_TAPS,
     PART_LAYERS, // some of the base's own layers, between its embedding and its final norm and head
-    PART_HEAD // the model's own head, over a tap
+    PART_HEAD    // the model's own head, over a tap
 };
 struct part_spec {
     enum part_kind kind;

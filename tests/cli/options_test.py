@@ -104,6 +104,8 @@ WRONG = [
     (['run', '--strategy', 'dola', '--dola-layers', 'middle', 'x'], 'dola_layers: "middle" is neither low nor high nor a list of layers'),
     (['run', '--amateur', 'm.gguf', 'x'], '--amateur: has no effect without --strategy contrastive-decoding'),
     (['run', '--strategy', 'contrastive-decoding', 'x'], 'amateur_model: the strategy needs the number of another model, or an engine with one'),
+    (['run', '--strategy', 'tree', '--tree-width', '17', 'x'], '--tree-width: 17 is outside 1..16'),
+    (['run', '--strategy', 'beam', '--simulations', '5', 'x'], '--simulations: is an option of --strategy tree, not of beam'),
     (['run', '--guidance-scale', '101', 'x'], '--guidance-scale: 101 is outside 0..100'),
     (['run', '--negative-prompt', 'a', 'x'], '--negative-prompt: has no effect without --guidance-scale'),
     (['run', '--negative-prompt', 'a', '--guidance-scale', '1', 'x'], '--negative-prompt: has no effect without --guidance-scale'),
