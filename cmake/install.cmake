@@ -28,10 +28,14 @@ add_custom_command(
     DEPENDS runnel_static
     VERBATIM)
 add_custom_target(installed ALL DEPENDS ${static_dir}/librunnel.a)
-add_dependencies(installed runnel runnel-serve runnel_shared)
+set(programs runnel runnel-serve)
+if(CURL_FOUND)
+    list(APPEND programs runnel-pull)
+endif()
+add_dependencies(installed ${programs} runnel_shared)
 
 # To run: the program with what it reads, and the library for programs that were built with it.
-install(TARGETS runnel runnel-serve COMPONENT runtime)
+install(TARGETS ${programs} COMPONENT runtime)
 install(TARGETS runnel_shared EXPORT runnel
     LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -124,6 +124,7 @@ _runnel() {
     template:-m | template:--model) files=1 models=1 ;;
     template:--file) files=1 ;;
     template:--builtin) : ;;
+    pull:-j | pull:--connections | pull:--timeout) : ;;
     info:-m | info:--model) files=1 models=1 ;;
     info:-c | info:--ctx | info:-t | info:--threads) : ;;
     info:--kv-type) words='f16 f32 q8 bf16' ;;
@@ -163,15 +164,16 @@ _runnel() {
         watermark) options='--watermark --ids --p-value --json -m --model -h --help --version' ;;
         grammar) options='-m --model --check --cases --parse-special --json-schema --json-mode --regex --grammar --structural-tag --choice --json-space -h --help --version' ;;
         template) options='-m --model --file --builtin --segments -h --help --version' ;;
+        pull) options='-j --connections --timeout --dry-run -h --help --version' ;;
         info) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --lora --json -h --help --version' files=1 models=1 ;;
         bench) options='-p --n-prompt -n --n-gen -b --batch -d --depth -t --threads --kv-type -r --repeats --no-limits --json --html --vs --fail-on-regression --profile --trace -m --model --cpu --load --no-repack -v --verbose --lora -h --help --version' ;;
         convert) options='--type --imatrix --keep --allow-requantize -t --threads --json --lora -m --model --draft-heads -h --help --version' files=1 ;;
         merge) options='--lora --type --imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 models=1 ;;
         quantize) options='--imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
         imatrix) options='-f --file -o --out --chunk -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --lora -h --help --version' ;;
-        help) words='run infill chat compare serve batch score embed tokenize detokenize watermark grammar template info bench convert merge quantize imatrix' ;;
+        help) words='run infill chat compare serve batch score embed tokenize detokenize watermark grammar template pull info bench convert merge quantize imatrix' ;;
         version) : ;;
-        '') words='run infill chat compare serve batch score embed tokenize detokenize watermark grammar template info bench convert merge quantize imatrix help version --help --version' ;;
+        '') words='run infill chat compare serve batch score embed tokenize detokenize watermark grammar template pull info bench convert merge quantize imatrix help version --help --version' ;;
         esac
         ;;
     esac

@@ -21,6 +21,7 @@ _runnel() {
     'watermark:find out whether a text bears a watermark'
     'grammar:check texts against a JSON Schema or another form'
     'template:render a conversation with a chat template'
+    'pull:fetch a model by name'
     'info:describe a model file and how it would run here'
     'bench:measure prompt and generation speed'
     'convert:convert a Hugging Face folder to a GGUF file'
@@ -767,6 +768,17 @@ _runnel() {
       '--version[show the program'\''s version]' \
       '*:argument: '
     ;;
+  pull)
+    _arguments -s -S \
+      '(-j --connections)-j+[connections to fetch a file over, 1..16]:N: ' \
+      '(-j --connections)--connections=[connections to fetch a file over, 1..16]:N: ' \
+      '--timeout=[seconds after which a connection that brings nothing is given up and made anew, 1..3600]:SECONDS: ' \
+      '--dry-run[say which files would be fetched, and fetch none]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
   info)
     _arguments -s -S \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
@@ -896,7 +908,7 @@ _runnel() {
     ;;
   help)
     _arguments -s -S \
-      '*:argument:(run infill chat compare serve batch score embed tokenize detokenize watermark grammar template info bench convert merge quantize imatrix)'
+      '*:argument:(run infill chat compare serve batch score embed tokenize detokenize watermark grammar template pull info bench convert merge quantize imatrix)'
     ;;
   version)
     _arguments -s -S \

@@ -1,5 +1,8 @@
 // app/model_path.c - finds a model file by path or name, or the default model.
 #include "app/model_path.h"
+#include "app/models/model_cache.h"
+#include "app/models/model_names.h"
+#include "app/numbers.h"
 #include "app/process.h"
 #include "app/say.h"
 #include <stdlib.h>
@@ -11,29 +14,55 @@ static const char *non_empty(const char *variable) {
     return v && *v ? v : NULL;
 }
 
-static char *models_dir(void) {
-    const char *dir = non_empty("RUNNEL_MODELS"), *cache = non_empty("XDG_CACHE_HOME"), *home = non_empty("HOME");
-    if (dir) return app_copy_text(dir);
-    if (cache) return app_text("%s/runnel/models", cache);
-    return app_text("%s/.cache/runnel/models", home ? home : "");
+// A name that can be fetched, in whichever cache has it.
+static char *find_fetched(const char *name, const char *typed) {
+    model_ref ref;
+    char why[NUMBER_WHY], why_not[MODEL_WHY];
+    if (!model_ref_parse(name, &ref, why)) {
+        say("%s: %s", typed, why);
+        return NULL;
+    }
+    char *const path = model_cache_find(&ref, why_not);
+    if (path) return path;
+    char *const place = model_cache_place(&ref);
+    if (why_not[0])
+        say("%s: %s (`runnel pull %s` fetches it)", typed, why_not, typed);
+    else
+        say("%s: not fetched yet: `runnel pull %s` fetches %s into %s", typed, typed,
+            strcmp(name, typed) ? name : "it", place);
+    free(place);
+    return NULL;
+}
+
+// The name of a file in the cache, without .gguf.
+static char *find_in_lists(const char *name) {
+    cached_models list;
+    char why[MODEL_WHY];
+    cached_models_read(&list);
+    const cached_model *const m = cached_models_find(&list, name, why);
+    char *const path = m ? app_copy_text(m->path) : NULL;
+    cached_models_free(&list);
+    if (path) return path;
+    const size_t n = strlen(name), n_end = strlen(".gguf");
+    if (why[0])
+        say("%s: %s", name, why);
+    else if (n >= n_end && strcmp(name + n - n_end, ".gguf") == 0)
+        say("%s: no such file", name);
+    else
+        say("%s: no such file, and no fetched model of that name: `runnel pull` shows some that can be had", name);
+    return NULL;
 }
 
 static char *find_named(const char *name) {
+    const char *const meant = model_name_meant(name);
+    if (model_ref_is(name)) return find_fetched(name, name);
     if (strchr(name, '/') || access(name, F_OK) == 0)
         return app_copy_text(name); // if it cannot be opened, that error is reported then
-    char *dir = models_dir(), *path = app_text("%s/%s.gguf", dir, name);
-    if (access(path, F_OK) != 0) {
-        const size_t n = strlen(name), n_end = strlen(".gguf");
-        if (n >= n_end && strcmp(name + n - n_end, ".gguf") == 0)
-            say("%s: no such file", name);
-        else
-            say("%s: no such file, and no fetched model of that name: %s (`./dev model %s` fetches it, if it knows the name)",
-                name, path, name);
-        free(path);
-        path = NULL;
-    }
-    free(dir);
-    return path;
+    char *const folder = model_cache_named_folder(), *const path = app_text("%s/%s.gguf", folder, name);
+    free(folder);
+    if (access(path, F_OK) == 0) return path;
+    free(path);
+    return model_ref_is(meant) ? find_fetched(meant, name) : find_in_lists(name);
 }
 
 static char *find_default(void) {

@@ -2,9 +2,9 @@
 #ifndef RN_APP_MODEL_PATH_H
 #define RN_APP_MODEL_PATH_H
 
-// name: a path, or a name whose file NAME.gguf is in
-// ${RUNNEL_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/runnel/models}; NULL: $RUNNEL_MODEL read the same way, else
-// models/stories.gguf next to the build, or share/runnel/models/stories.gguf of the installation.
+// name: a path; a name that `runnel pull` takes (app/models/), if a cache has it; the name of a file NAME.gguf in the cache's folder models/;
+// or that of any other file or folder that a cache has. NULL: $RUNNEL_MODEL read the same way, else models/stories.gguf next to the
+// build, or share/runnel/models/stories.gguf of the installation. Nothing is fetched.
 // Returns a path to be freed with free(); NULL: there is none, and the error has been printed.
 char *model_path_find(const char *name);
 

@@ -21,6 +21,7 @@ static const command commands[] = {
     {"watermark", "find out whether a text bears a watermark", cmd_watermark},
     {"grammar", "check texts against a JSON Schema or another form", cmd_grammar},
     {"template", "render a conversation with a chat template", cmd_template},
+    {"pull", "fetch a model by name", exec_pull},
     {"info", "describe a model file and how it would run here", cmd_info},
     {"bench", "measure prompt and generation speed", cmd_bench},
     {"convert", "convert a Hugging Face folder to a GGUF file", cmd_convert},

@@ -1,0 +1,10 @@
+// app/models/model_names.h - what a name of a model stands for.
+//
+// Threads: any.
+#ifndef RN_APP_MODEL_NAMES_H
+#define RN_APP_MODEL_NAMES_H
+
+// What the catalogue has under the name (hf:...); a name that it does not have stands for itself.
+const char *model_name_meant(const char *name);
+
+#endif
