@@ -22,6 +22,9 @@ _runnel() {
     'grammar:check texts against a JSON Schema or another form'
     'template:render a conversation with a chat template'
     'pull:fetch a model by name'
+    'list:list the models that are fetched'
+    'show:show where a fetched model came from'
+    'rm:delete a fetched model'
     'info:describe a model file and how it would run here'
     'bench:measure prompt and generation speed'
     'convert:convert a Hugging Face folder to a GGUF file'
@@ -371,7 +374,7 @@ _runnel() {
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \
-      '*:argument: '
+      '*:argument:_runnel_models'
     ;;
   compare)
     _arguments -s -S \
@@ -779,6 +782,29 @@ _runnel() {
       '--version[show the program'\''s version]' \
       '*:argument: '
     ;;
+  list)
+    _arguments -s -S \
+      '--json[a JSON line for each model]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
+  show)
+    _arguments -s -S \
+      '--json[one JSON object]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument:_runnel_models'
+    ;;
+  rm)
+    _arguments -s -S \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument:_runnel_models'
+    ;;
   info)
     _arguments -s -S \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
@@ -908,7 +934,7 @@ _runnel() {
     ;;
   help)
     _arguments -s -S \
-      '*:argument:(run infill chat compare serve batch score embed tokenize detokenize watermark grammar template pull info bench convert merge quantize imatrix)'
+      '*:argument:(run infill chat compare serve batch score embed tokenize detokenize watermark grammar template pull list show rm info bench convert merge quantize imatrix)'
     ;;
   version)
     _arguments -s -S \

@@ -77,6 +77,16 @@ void machine_init(machine *m) {
     progress_begin(&m->bar);
 }
 
+bool machine_take_positional(machine *m, const options *parsed, int *code) {
+    if (parsed->n_positional && m->model_name) {
+        say("model: given twice: as %s, and with -m", parsed->positional[0]);
+        *code = EXIT_CODE_USAGE;
+        return false;
+    }
+    if (parsed->n_positional) m->model_name = parsed->positional[0];
+    return true;
+}
+
 int machine_failed(const rn_error *err) {
     if (err->code == RN_E_CANCELLED && interrupt_came()) return EXIT_CODE_INTERRUPTED;
     say("%s", err->text);

@@ -63,6 +63,8 @@ extern const option machine_contrast_rows[2];
 #define MACHINE_AMATEUR_GROUP(m)  {NULL, machine_contrast_rows, 1, (m)}
 
 void machine_init(machine *m);
+// For commands whose one argument is the model: takes it as -m would. False: given in both ways, which has been printed; *code is set.
+bool machine_take_positional(machine *m, const options *parsed, int *code);
 // Each returns EXIT_CODE_OK, or an exit code after saying why.
 int machine_open_model(machine *m);
 int machine_open_reference(machine *m, const char *name); // a second model for the engine, after the first

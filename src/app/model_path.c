@@ -49,7 +49,8 @@ static char *find_in_lists(const char *name) {
     else if (n >= n_end && strcmp(name + n - n_end, ".gguf") == 0)
         say("%s: no such file", name);
     else
-        say("%s: no such file, and no fetched model of that name: `runnel pull` shows some that can be had", name);
+        say("%s: no such file, and no fetched model of that name: `runnel list` shows those that are there, `runnel pull` some that can be had",
+            name);
     return NULL;
 }
 

@@ -50,13 +50,10 @@ static int print_info(info *n, const options *parsed) {
 }
 
 static int run_info(info *n, const options *parsed) {
-    if (parsed->n_positional && n->on.model_name) {
-        say("model: given twice: as %s, and with -m", parsed->positional[0]);
-        return EXIT_CODE_USAGE;
-    }
-    if (parsed->n_positional) n->on.model_name = parsed->positional[0];
+    int code;
+    if (!machine_take_positional(&n->on, parsed, &code)) return code;
     interrupt_catch();
-    const int code = machine_open_model(&n->on);
+    code = machine_open_model(&n->on);
     return code == EXIT_CODE_OK ? print_info(n, parsed) : code;
 }
 

@@ -16,7 +16,10 @@ int cmd_infill(int n_args, char **args);
 int cmd_chat(int n_args, char **args);
 int exec_serve(int n_args, char **args); // executes the program runnel-serve
 int cmd_compare(int n_args, char **args);
-int exec_pull(int n_args, char **args);  // executes the program runnel-pull
+int exec_pull(int n_args, char **args); // executes the program runnel-pull
+int cmd_list(int n_args, char **args);
+int cmd_show(int n_args, char **args);
+int cmd_rm(int n_args, char **args);
 int cmd_batch(int n_args, char **args);
 int cmd_score(int n_args, char **args);
 int cmd_embed(int n_args, char **args);

@@ -33,22 +33,23 @@ static const option pull_rows[] = {
      .help = "say which files would be fetched, and fetch none"},
 };
 
-static const char *const notes =
-    "NAME is a name of that list, or one of\n"
-    "  hf:ORG/REPO[@REVISION][:FILE | :QUANT]  a repository of the Hugging Face hub: one\n"
-    "                             of its GGUF files, with all parts (QUANT: Q4_K_M, ...;\n"
-    "                             Q4_K_M first where none is given), or its folder\n"
-    "  ollama:[NAMESPACE/]NAME[:TAG]  a model of Ollama's registry\n"
-    "  https://HOST/PATH/FILE.gguf    a file\n"
-    "\n"
-    "-m takes the same names then. Files go below $RUNNEL_CACHE, else\n"
-    "~/.cache/runnel. A pull that was interrupted goes on where it stopped, and what\n"
-    "came is compared with the sha256 that the source announces. HF_TOKEN is sent to\n"
-    "HF_ENDPOINT (default https://huggingface.co) and nowhere else; https_proxy and\n"
-    "no_proxy count.\n"
-    "\n"
-    "  runnel pull hf:Qwen/Qwen3-0.6B-GGUF:Q8_0\n"
-    "  runnel run -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0 \"Once upon a time\"";
+static const char *const notes = "NAME is a name of that list, or one of\n"
+                                 "  hf:ORG/REPO[@REVISION][:FILE | :QUANT]\n"
+                                 "      a repository of the Hugging Face hub: one of its GGUF files with all parts\n"
+                                 "      (QUANT: Q8_0, ...; Q4_K_M first if there is none), or its folder\n"
+                                 "  ollama:[NAMESPACE/]NAME[:TAG]\n"
+                                 "      a model of Ollama's registry\n"
+                                 "  https://HOST/PATH/FILE.gguf\n"
+                                 "      a file\n"
+                                 "\n"
+                                 "-m takes the same names then. Files go below $RUNNEL_CACHE, else\n"
+                                 "~/.cache/runnel. A pull that was interrupted goes on where it stopped, and what\n"
+                                 "came is compared with the sha256 that the source announces. HF_TOKEN is sent to\n"
+                                 "HF_ENDPOINT (default https://huggingface.co) and nowhere else; https_proxy and\n"
+                                 "no_proxy count.\n"
+                                 "\n"
+                                 "  runnel pull hf:Qwen/Qwen3-0.6B-GGUF:Q8_0\n"
+                                 "  runnel run -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0 \"Once upon a time\"";
 
 static uint64_t total_bytes(const pull_plan *plan) {
     uint64_t n = 0;

@@ -4,6 +4,7 @@
 #include "app/say.h"
 #include "app/term.h"
 #include "app/wrap.h"
+#include "cli/chat/chat_model.h"
 #include "cli/chat/chat_state.h"
 #include "cli/command.h"
 #include "cli/line_source.h"
@@ -12,7 +13,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const option chat_rows[] = {
@@ -30,9 +30,9 @@ static const option chat_rows[] = {
 static const char *const notes = "At a terminal /help lists the commands, Ctrl+C stops a reply, Ctrl+D ends.\n"
                                  "From a pipe, stdout gets the replies and nothing else.\n"
                                  "\n"
-                                 "  runnel chat -m MODEL\n"
-                                 "  runnel chat -m MODEL --system \"Answer in one word.\" < question.txt\n"
-                                 "  printf '%s\\n' 'Hello!' /regen | runnel chat -m MODEL --each-line";
+                                 "  runnel chat MODEL\n"
+                                 "  runnel chat MODEL --system \"Answer in one word.\" < question.txt\n"
+                                 "  printf '%s\\n' 'Hello!' /regen | runnel chat MODEL --each-line";
 
 // Adds the text; breaks lines longer than `width` columns between words. width 0: does not break.
 static void add_lines(bytes *to, const char *text, int width) {
@@ -144,22 +144,8 @@ static void read_whole(chat *c) {
 
 // ---- begin and end -------------------------------------------------------------------------------------------------
 
-// Returns the path of the history file and creates its folders. NULL: no history. The caller frees it.
-static char *history_path(const chat *c) {
-    const char *const state = getenv("XDG_STATE_HOME"), *const home = getenv("HOME");
-    if (c->has_no_history || !((state && *state) || (home && *home))) return NULL;
-    char *const folder = state && *state ? app_text("%s/runnel", state) : app_text("%s/.local/state/runnel", home);
-    for (char *p = folder + 1; *p; p++) {
-        if (*p != '/') continue;
-        *p = '\0';
-        mkdir(folder, 0700); // an error shows when the file is opened
-        *p = '/';
-    }
-    mkdir(folder, 0700);
-    char *const path = app_text("%s/chat_history", folder);
-    free(folder);
-    return path;
-}
+// The path of the history file; NULL: no history. The caller frees it.
+static char *history_path(const chat *c) { return c->has_no_history ? NULL : chat_state_path("chat_history"); }
 
 static void greet(const chat *c) {
     rn_model_info model = {.struct_size = sizeof model};
@@ -181,6 +167,7 @@ static int talk(chat *c) {
     const line_editor_setup setup = {.prompt = "> ", .history = history, .complete = chat_complete, .user = c};
     c->editor = line_editor_open(&setup);
     if (c->editor) {
+        if (!c->has_no_history) chat_model_remember(c->on.path);
         greet(c);
         read_terminal(c);
     } else if (c->is_each_line || term_is(STDIN_FILENO)) {
@@ -209,7 +196,12 @@ static int run_chat(chat *c) {
     interrupt_catch();
     c->on.n_seqs = generation_is_guided(&c->g);
     c->on.heads = &c->g.heads;
+    const char *const usual = getenv("RUNNEL_MODEL");
+    char *const found = c->on.model_name || (usual && *usual) ? NULL : chat_model_find();
+    if (!c->on.model_name && !(usual && *usual) && !found) return EXIT_CODE_FAILED;
+    if (found) c->on.model_name = found;
     int code = machine_open_model(&c->on);
+    free(found);
     if (code == EXIT_CODE_OK) code = chat_options_open(&c->options);
     if (code == EXIT_CODE_OK) code = open_template(c);
     if (code == EXIT_CODE_OK) code = grammar_options_compile(&c->form, c->on.model, &c->grammar);
@@ -245,14 +237,17 @@ int cmd_chat(int n_args, char **args) {
     };
     const option_spec spec = {
         .command = "chat",
-        .usage = "[-m MODEL] [--system TEXT] [options]",
-        .about = "Talk with a model. Each turn evaluates only what is new.",
+        .usage = "[MODEL] [--system TEXT] [options]",
+        .about =
+            "Talk with a model. Each turn evaluates only what is new. Without MODEL and $RUNNEL_MODEL: the model of the last "
+            "chat, else the only chat model that is fetched.",
         .notes = notes,
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
+        .max_positional = 1,
     };
     int code;
-    if (options_parse(&spec, n_args, args, &parsed, &code)) {
+    if (options_parse(&spec, n_args, args, &parsed, &code) && machine_take_positional(&c.on, &parsed, &code)) {
         if (c.reasoning >= 0) c.screen.shows_reasoning = c.reasoning == 0;
         code =
             generation_use_draft(&c.g, c.on.draft_name, c.on.ngram_cache, &parsed) && generation_check(&c.g, &parsed)
