@@ -141,6 +141,8 @@ typedef struct generation_members {
     strategy_members strategy;
 } generation_members;
 void generation_members_init(generation_members *members);
+// Forgets the defaults that members of the line replace as a whole; generation_read() begins with it.
+void generation_begin_lists(const json_doc *doc, generation *g);
 // A member of the line replaces the default in g as a whole: a preset replaces all sampling fields, a list the whole list.
 bool generation_read(const generation_members *members, const json_doc *doc, const member_group *more, generation *g,
                      char *why);

@@ -385,9 +385,7 @@ void generation_members_init(generation_members *members) {
     }
 }
 
-bool generation_read(const generation_members *members, const json_doc *doc, const member_group *more, generation *g,
-                     char *why) {
-    const member_group groups[] = {{members->rows, members->n, g}, *more};
+void generation_begin_lists(const json_doc *doc, generation *g) {
     if (json_doc_has(doc, "preset"))
         for (size_t i = 0; i < GENERATION_FIELDS; i++) g->fields[i] = NAN;
     if (json_doc_has(doc, "strategy")) strategy_form_init(&g->strategy);
@@ -397,5 +395,11 @@ bool generation_read(const generation_members *members, const json_doc *doc, con
     if (json_doc_has(doc, "sequence_bias")) g->n_sequences = g->n_sequence_tokens = 0;
     if (json_doc_has(doc, "banned_strings")) g->n_banned = 0;
     if (json_doc_has(doc, "banned_tokens")) g->n_ban_ids = 0;
+}
+
+bool generation_read(const generation_members *members, const json_doc *doc, const member_group *more, generation *g,
+                     char *why) {
+    const member_group groups[] = {{members->rows, members->n, g}, *more};
+    generation_begin_lists(doc, g);
     return json_doc_read(doc, groups, 2, why);
 }

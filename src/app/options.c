@@ -15,7 +15,30 @@ typedef struct found {
     void *target;
 } found;
 
-static found find_option(const option_spec *spec, const char *name, size_t n_name, char letter) {
+// Names of other programs (llama-cli, Ollama, OpenAI, transformers) for options of the same meaning; only the manual page has them.
+static const struct {
+    const char *other, *name;
+} aliases[] = {
+    {"temperature", "temp"},
+    {"n-predict", "max-tokens"},
+    {"predict", "max-tokens"},
+    {"num-predict", "max-tokens"},
+    {"max-new-tokens", "max-tokens"},
+    {"ctx-size", "ctx"},
+    {"num-ctx", "ctx"},
+    {"n-ctx", "ctx"},
+    {"system-prompt", "system"},
+    {"repetition-penalty", "repeat-penalty"},
+    {"repeat-last-n", "penalty-last-n"},
+    {"typical", "typical-p"},
+    {"mirostat-ent", "mirostat-tau"},
+    {"mirostat-lr", "mirostat-eta"},
+    {"model-draft", "draft"},
+    {"draft-n", "draft-max"},
+    {"draft-p-min", "draft-min-p"},
+};
+
+static found find_row(const option_spec *spec, const char *name, size_t n_name, char letter) {
     for (size_t g = 0; g < spec->n_groups; g++) {
         const option_group *group = &spec->groups[g];
         for (size_t i = 0; i < group->n_rows; i++) {
@@ -25,6 +48,14 @@ static found find_option(const option_spec *spec, const char *name, size_t n_nam
         }
     }
     return (found){0};
+}
+
+static found find_option(const option_spec *spec, const char *name, size_t n_name, char letter) {
+    found f = find_row(spec, name, n_name, letter);
+    for (size_t i = 0; !f.row && name && i < sizeof aliases / sizeof *aliases; i++)
+        if (strlen(aliases[i].other) == n_name && memcmp(aliases[i].other, name, n_name) == 0)
+            f = find_row(spec, aliases[i].name, strlen(aliases[i].name), 0);
+    return f;
 }
 
 // Returns the edit distance of a and b (insertions, deletions, substitutions, swaps of neighbours); 99 if a

@@ -89,26 +89,40 @@ static void begin_answer(batch_job *job, json_writer *w) {
     }
 }
 
-static void end_answer(batch_job *job, json_writer *w) {
-    json_put_end(w, '}');
+static void finish_answer(batch_job *job) {
     bytes_add(&job->answer, "\n", 1);
     job->is_done = true;
     rn_stream_close(job->stream);
     job->stream = NULL;
 }
 
+static void end_answer(batch_job *job, json_writer *w) {
+    json_put_end(w, '}');
+    finish_answer(job);
+}
+
 static void answer_error(batch_job *job, const char *why) {
     json_writer w;
     char *text = app_text("line %" PRIu64 ": %s", job->line, why);
-    begin_answer(job, &w);
-    json_member_string(&w, "error", text);
-    end_answer(job, &w);
+    if (job->openai.custom_id) {
+        batch_openai_add_error(&job->openai, text, &job->answer);
+        finish_answer(job);
+    } else {
+        begin_answer(job, &w);
+        json_member_string(&w, "error", text);
+        end_answer(job, &w);
+    }
     job->has_failed = true;
     free(text);
 }
 
 static void answer_text(const batch_plan *plan, batch_job *job, const rn_chunk *last) {
     json_writer w;
+    if (job->openai.custom_id) {
+        batch_openai_add_answer(&job->openai, job->line, &job->message, &job->text, last, &job->answer);
+        finish_answer(job);
+        return;
+    }
     begin_answer(job, &w);
     json_member_text(&w, "text", job->text.data, job->text.n);
     if (job->is_chat) {
@@ -246,7 +260,10 @@ static bool begin(const batch_plan *plan, batch_job *job, const char *text, size
     job->id = json_doc_scalar(doc, "id");
     line.has_ids = json_doc_has(doc, "ids");
     const member_group more = {line_rows, sizeof line_rows / sizeof *line_rows, &line};
-    const bool ok = generation_read(&plan->members, doc, &more, &g, why) && begin_stream(plan, job, &line, &g, why);
+    const bool is_read = batch_openai_is(doc) ? batch_openai_open(doc, &job->openai, why) &&
+                                                    batch_openai_read(&job->openai, &plan->members, &more, &g, why)
+                                              : generation_read(&plan->members, doc, &more, &g, why);
+    const bool ok = is_read && begin_stream(plan, job, &line, &g, why);
     free(line.ids.ids);
     free(line.messages);
     free(line.tools);
@@ -296,6 +313,7 @@ void batch_job_free(batch_job *job) {
     if (!job) return;
     rn_stream_close(job->stream);
     free(job->id);
+    batch_openai_free(&job->openai);
     bytes_free(&job->text);
     bytes_free(&job->ids);
     bytes_free(&job->logprobs);

@@ -11,6 +11,7 @@
 #include "app/generation.h"
 #include "app/grammar_cache.h"
 #include "app/json_write.h"
+#include "cli/batch_openai.h"
 
 // What all lines share.
 typedef struct batch_plan {
@@ -24,9 +25,10 @@ typedef struct batch_plan {
 } batch_plan;
 
 typedef struct batch_job {
-    uint64_t line;     // its number, from 1
-    char *id;          // as JSON; NULL: the line has none
-    rn_stream *stream; // NULL: never begun, or ended
+    uint64_t line;       // its number, from 1
+    char *id;            // as JSON; NULL: the line has none
+    batch_openai openai; // custom_id NULL: the line is none of OpenAI's
+    rn_stream *stream;   // NULL: never begun, or ended
     bool has_failed;
     bool is_done;              // answer is complete
     bytes text, ids, logprobs; // collected so far; ids and logprobs are items of JSON arrays

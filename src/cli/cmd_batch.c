@@ -79,6 +79,12 @@ static const char *const notes =
     "  {\"id\", \"text\", \"tokens\", \"finish_reason\", ..., \"usage\", \"timing\"}\n"
     "  {\"id\", \"error\"}\n"
     "\n"
+    "A line of OpenAI's batches is answered as theirs are:\n"
+    "\n"
+    "  {\"custom_id\": \"c\", \"method\": \"POST\", \"url\": \"/v1/chat/completions\",\n"
+    "   \"body\": {\"messages\": [..], \"max_tokens\": 50, \"temperature\": 0}}\n"
+    "  {\"custom_id\", \"response\": {\"status_code\", \"body\"}, \"error\"}\n"
+    "\n"
     "A bad line gets an error and the others are still answered; the exit status is\n"
     "then 1. Blank lines are skipped. An answer to a line without id has \"id\": null\n"
     "and \"line\", its number.";

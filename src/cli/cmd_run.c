@@ -24,13 +24,15 @@ typedef struct run {
     run_print print;
 } run;
 
-static const char *const notes = "Without a prompt, stdin is read when it is not a terminal. stdout gets the\n"
+static const char *const notes = "Without a prompt, stdin is read when it is not a terminal; what is piped into it\n"
+                                 "goes behind a PROMPT, after an empty line (not behind -p). stdout gets the\n"
                                  "text and nothing else; statistics go to stderr, at a terminal only. Ctrl+C stops\n"
                                  "after the current token (exit 130), a second Ctrl+C at once.\n"
                                  "\n"
                                  "  runnel run \"Once upon a time\"\n"
                                  "  runnel run -m MODEL -f story.txt -n 100 --seed 7 > more.txt\n"
                                  "  git log -1 | runnel run --temp 0 --json | jq -r .text\n"
+                                 "  runnel run --chat \"Summarize:\" < notes.txt\n"
                                  "  runnel run -m MODEL --chat \"Why is the sky blue?\"\n"
                                  "\n"
                                  "With --chat, stdout gets the content, and a line of JSON for each tool call;\n"

@@ -5,6 +5,7 @@
 #include "app/term.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const option prompt_rows[3] = {
@@ -30,6 +31,21 @@ static int read_file(prompt *p, const char *path) {
     return EXIT_CODE_OK;
 }
 
+// Adds what comes through a pipe, or from a file that stdin is, behind a prompt that was given as an argument. A device (/dev/null) or a
+// terminal adds nothing.
+static int add_piped(prompt *p) {
+    struct stat st;
+    if (fstat(STDIN_FILENO, &st) != 0 || !(S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode))) return EXIT_CODE_OK;
+    prompt piped = {0};
+    const int code = read_file(&piped, "-");
+    if (code == EXIT_CODE_OK && piped.text.n) {
+        bytes_add_text(&p->text, "\n\n");
+        bytes_add(&p->text, piped.text.data, piped.text.n);
+    }
+    bytes_free(&piped.text);
+    return code;
+}
+
 int prompt_read(prompt *p, const options *parsed) {
     const char *const text = parsed->n_positional ? parsed->positional[0] : p->text_option;
     if ((parsed->n_positional != 0) + (p->text_option != NULL) + (p->file != NULL) + (p->ids_option != NULL) > 1) {
@@ -40,7 +56,7 @@ int prompt_read(prompt *p, const options *parsed) {
     if (p->file) return read_file(p, p->file);
     if (text) {
         bytes_add_text(&p->text, text);
-        return EXIT_CODE_OK;
+        return parsed->n_positional ? add_piped(p) : EXIT_CODE_OK;
     }
     if (!term_is(STDIN_FILENO)) return read_file(p, "-");
     say("prompt: none given: runnel run \"Once upon a time\", or -p, -f, --ids, or a pipe into stdin");

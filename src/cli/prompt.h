@@ -19,7 +19,8 @@ typedef struct prompt {
 extern const option prompt_rows[3];
 #define PROMPT_GROUP(p) {"Prompt", prompt_rows, 3, (p)}
 
-// Reads the prompt. Returns an exit code; errors have been printed. One line break at the end of a file or of stdin is removed,
+// Reads the prompt. What is piped into stdin goes behind a PROMPT, after an empty line, but not behind -p: a script whose stdin is for
+// something else uses that. Returns an exit code; errors have been printed. One line break at the end of a file or of stdin is removed,
 // because editors and echo add it. A prompt given as an argument is used unchanged.
 int prompt_read(prompt *p, const options *parsed);
 void prompt_free(prompt *p);

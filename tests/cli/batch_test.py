@@ -41,6 +41,52 @@ def an_answer_has_these_members():
 
 
 @test
+def lines_of_openai_are_answered_as_theirs_are():
+    """Members and forms as in OpenAI's batch files: {custom_id, method, url, body} and {id, custom_id, response, error}."""
+    def line(custom_id, url='/v1/completions', **body):
+        return {'custom_id': custom_id, 'method': 'POST', 'url': url, 'body': body}
+    alone = runnel('run', 'Tom', '-n', '5', '--temp', '0', '--json').ok()
+    usage = alone.lines[-1]['usage']
+    plain = {'model': 'some-model', 'prompt': 'Tom', 'max_tokens': 5, 'temperature': 0, 'stream': False, 'n': 1, 'user': 'me', 'logprobs': None}
+    answer, = batch([line('a "1"', **plain)]).ok().lines
+    equal(sorted(answer), ['custom_id', 'error', 'id', 'response'])
+    equal((answer['custom_id'], answer['error'], answer['response']['status_code']), ('a "1"', None, 200))
+    body = answer['response']['body']
+    equal(sorted(body), ['choices', 'created', 'id', 'model', 'object', 'usage'])
+    equal((body['object'], body['model']), ('text_completion', 'some-model'))
+    equal(body['choices'], [{'index': 0, 'text': ''.join(l.get('text', '') for l in alone.lines), 'logprobs': None, 'finish_reason': 'length'}])
+    equal(body['usage'], {'prompt_tokens': usage['prompt_tokens'], 'completion_tokens': 5, 'total_tokens': usage['prompt_tokens'] + 5})
+
+    messages = [{'role': 'user', 'content': 'Tom'}]
+    template = ('--chat-template', 'chatml')
+    ours, theirs = batch([{'messages': messages, 'n': 5, 'temp': 0}, line('b', '/v1/chat/completions', messages=messages, max_completion_tokens=5, temperature=0)],
+                         '--in-order', *template).ok().lines
+    body = theirs['response']['body']
+    equal((body['object'], body['choices'][0]['message']), ('chat.completion', ours['message']))
+
+    schema = {'type': 'object', 'properties': {'at': {'enum': ['sky', 'sea']}}, 'required': ['at'], 'additionalProperties': False}
+    form = {'type': 'json_schema', 'json_schema': {'name': 'x', 'schema': schema}}
+    answer, = batch([line('c', prompt='Tom', max_tokens=90, response_format=form, seed=3)]).ok().lines
+    check(json.loads(answer['response']['body']['choices'][0]['text'])['at'] in ('sky', 'sea'), answer)
+
+
+@test
+def a_bad_line_of_openai_is_an_error_with_its_custom_id():
+    good = {'prompt': 'Tom', 'max_tokens': 1}
+    rows = [({'body': {**good, 'fly': 1}}, 'body: fly: unknown member'), ({'body': {**good, 'n': 2}}, 'body: n: '), ({'body': {**good, 'stream': True}}, 'body: stream: must be false'),
+            ({'body': {**good, 'logprobs': True}}, 'body: logprobs: must be false'), ({'body': {'max_tokens': 1}}, 'body: prompt is missing'),
+            ({'url': '/v1/embeddings', 'body': good}, 'url: '), ({'method': 'GET', 'body': good}, 'method: '), ({}, 'body is missing'), ({'body': 7}, 'body: must be an object'),
+            ({'body': good, 'more': 1}, 'more: unknown member'), ({'body': {**good, 'temperature': 'hot'}}, 'body: temperature: '),
+            ({'body': {**good, 'response_format': {'type': 'json_schema'}}}, 'json_schema.schema is missing'), ({'body': {**good, 'response_format': {}}}, 'type is missing')]
+    for more, why in rows:
+        done = batch([{'custom_id': 'x', 'url': '/v1/completions', **more}])
+        equal(done.code, 1)
+        answer, = done.lines
+        equal((answer['custom_id'], answer['response']), ('x', None))
+        check(why in answer['error']['message'] and answer['error']['message'].startswith('line 1: '), why, answer)
+
+
+@test
 def a_line_may_give_its_answer_a_form():
     schema = {'type': 'object', 'properties': {'at': {'enum': ['sky', 'sea']}}, 'required': ['at'], 'additionalProperties': False}
     forms = [{'json_schema': schema}, {'json_schema': schema, 'json_space': 'compact'}, {'regex': '[a-c]{3}'}, {'choices': ['yes', 'no']}, {'json_mode': True}, {'json_mode': False}]

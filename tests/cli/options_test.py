@@ -254,6 +254,26 @@ def a_model_is_found_by_path_by_name_and_by_environment():
 
 
 @test
+def names_that_other_programs_have_for_an_option_are_taken_too():
+    args = ['run', 'Tom', '--seed', '3']
+    want = runnel(*args, '-n', '6', '--temp', '0.5', '--ctx', '256', '--penalty-last-n', '9', '--repeat-penalty', '1.2', '--typical-p', '0.9').ok().out
+    for n in ('--n-predict', '--predict', '--num-predict', '--max-new-tokens', '--max-tokens'):
+        for ctx in ('--ctx-size=256', '--num-ctx=256', '--n-ctx=256'):
+            equal(runnel(*args, n, '6', '--temperature', '0.5', ctx, '--repeat-last-n', '9', '--repetition-penalty', '1.2', '--typical', '0.9').ok().out, want, (n, ctx))
+    page = runnel('run', '--help').ok().text
+    check('--temperature' not in page and '--n-predict' not in page, page)
+    runnel('run', '--n-predict', 'x', 'Tom').fails(2, '--n-predict: ')
+    runnel('tokenize', '--temperature', '1', 'Tom').fails(2, '--temperature: unknown option')
+    runnel('run', '--system-prompt', 'x', 'Tom').fails(2, '--system: has no effect without --chat')
+    page = (ROOT / 'docs/man/runnel.1').read_text()
+    source = (ROOT / 'src/app/options.c').read_text()
+    aliases = re.findall(r'^    \{"([a-z-]+)", "([a-z-]+)"\},$', source, re.M)
+    check(len(aliases) > 10, aliases)
+    for other, name in aliases:
+        check(f'.It Fl -{other} No is Fl -{name}' in page, f'docs/man/runnel.1: --{other}')
+
+
+@test
 def the_cpu_set_of_the_environment_is_a_default():
     args = ['run', 'Tom', '-n', '2', '--temp', '0']
     want = runnel(*args).ok().out

@@ -29,7 +29,7 @@ def field_2_23_stdout_is_text_only():
 
 @test
 def field_2_22_a_prompt_gives_one_answer_and_the_program_ends():
-    for args, stdin in ((['run', PROMPT], None), (['run', PROMPT], b'ignored'), (['run'], b'Once'), (['run', '-p', PROMPT], None)):
+    for args, stdin in ((['run', PROMPT], None), (['run', PROMPT], b'and more'), (['run'], b'Once'), (['run', '-p', PROMPT], None)):
         runnel(*args, '-n', '3', stdin=stdin).ok()
 
 
@@ -49,6 +49,22 @@ def every_way_to_give_a_prompt_gives_the_same_text():
         equal(runnel(*args, '-f', '-', stdin=stdin.encode()).ok().out, want)
     other = runnel('run', '--json', '-n', '1', '-p', PROMPT + '\n').ok().lines[-1]['usage']['prompt_tokens']
     equal(other, len(ids.split()) + 1, 'a line break in an argument counts')
+
+
+@test
+def what_is_piped_in_goes_behind_a_prompt_and_not_behind_p():
+    args = ['run', *GREEDY, '-n', '8']
+    want = runnel(*args, '-p', 'Tom:\n\nOnce upon\na time').ok().out
+    for piped in (b'Once upon\na time', b'Once upon\na time\n'):
+        equal(runnel(*args, 'Tom:', stdin=piped).ok().out, want)
+    with Folder() as folder:
+        (folder / 'text').write_text('Once upon\na time\n')
+        with open(folder / 'text') as file:
+            child = subprocess.run([PROGRAM, *args, 'Tom:'], stdin=file, stdout=subprocess.PIPE, env=environment(), timeout=TIMEOUT_S)
+        equal(child.stdout, want)
+    alone = runnel(*args, '-p', 'Tom:').ok().out
+    for more, stdin in ((['Tom:'], None), (['Tom:'], b''), (['Tom:'], b'\n'), (['-p', 'Tom:'], b'Once')):
+        equal(runnel(*args, *more, stdin=stdin).ok().out, alone, (more, stdin))
 
 
 @test
