@@ -49,6 +49,7 @@ install(FILES completions/runnel.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/
 install(FILES CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 install(FILES third_party/llhttp/LICENSE RENAME copyright.llhttp DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+install(FILES third_party/tomlc17/LICENSE RENAME copyright.tomlc17 DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
 # To build with: headers, the static library, pkg-config's file and CMake's.
 install(DIRECTORY include/runnel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")

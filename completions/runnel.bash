@@ -168,15 +168,16 @@ _runnel() {
         list) options='--json -h --help --version' ;;
         show) options='--json -h --help --version' files=1 models=1 ;;
         rm) options='-h --help --version' files=1 models=1 ;;
+        config) options='-h --help --version' files=1 models=1 ;;
         info) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --lora --json -h --help --version' files=1 models=1 ;;
         bench) options='-p --n-prompt -n --n-gen -b --batch -d --depth -t --threads --kv-type -r --repeats --no-limits --json --html --vs --fail-on-regression --profile --trace -m --model --cpu --load --no-repack -v --verbose --lora -h --help --version' ;;
         convert) options='--type --imatrix --keep --allow-requantize -t --threads --json --lora -m --model --draft-heads -h --help --version' files=1 ;;
         merge) options='--lora --type --imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 models=1 ;;
         quantize) options='--imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
         imatrix) options='-f --file -o --out --chunk -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --lora -h --help --version' ;;
-        help) words='run infill chat compare serve batch score embed tokenize detokenize watermark grammar template pull list show rm info bench convert merge quantize imatrix' ;;
+        help) words='run infill chat compare serve batch score embed tokenize detokenize watermark grammar template pull list show rm config info bench convert merge quantize imatrix' ;;
         version) : ;;
-        '') words='run infill chat compare serve batch score embed tokenize detokenize watermark grammar template pull list show rm info bench convert merge quantize imatrix help version --help --version' ;;
+        '') words='run infill chat compare serve batch score embed tokenize detokenize watermark grammar template pull list show rm config info bench convert merge quantize imatrix help version --help --version' ;;
         esac
         ;;
     esac

@@ -25,6 +25,7 @@ _runnel() {
     'list:list the models that are fetched'
     'show:show where a fetched model came from'
     'rm:delete a fetched model'
+    'config:show the settings that are in force'
     'info:describe a model file and how it would run here'
     'bench:measure prompt and generation speed'
     'convert:convert a Hugging Face folder to a GGUF file'
@@ -805,6 +806,13 @@ _runnel() {
       '--version[show the program'\''s version]' \
       '*:argument:_runnel_models'
     ;;
+  config)
+    _arguments -s -S \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument:_runnel_models'
+    ;;
   info)
     _arguments -s -S \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
@@ -934,7 +942,7 @@ _runnel() {
     ;;
   help)
     _arguments -s -S \
-      '*:argument:(run infill chat compare serve batch score embed tokenize detokenize watermark grammar template pull list show rm info bench convert merge quantize imatrix)'
+      '*:argument:(run infill chat compare serve batch score embed tokenize detokenize watermark grammar template pull list show rm config info bench convert merge quantize imatrix)'
     ;;
   version)
     _arguments -s -S \

@@ -5,6 +5,7 @@
 #include "app/numbers.h"
 #include "app/process.h"
 #include "app/say.h"
+#include "app/settings.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,7 +64,8 @@ static char *find_named(const char *name) {
     free(folder);
     if (access(path, F_OK) == 0) return path;
     free(path);
-    return model_ref_is(meant) ? find_fetched(meant, name) : find_in_lists(name);
+    if (model_ref_is(meant)) return find_fetched(meant, name);
+    return strcmp(meant, name) != 0 && strchr(meant, '/') ? app_copy_text(meant) : find_in_lists(meant);
 }
 
 static char *find_default(void) {
@@ -83,6 +85,8 @@ static char *find_default(void) {
 }
 
 char *model_path_find(const char *name) {
+    if (!settings_load()) return NULL;
     if (!name) name = non_empty("RUNNEL_MODEL");
+    if (!name) name = settings_get()->model;
     return name ? find_named(name) : find_default();
 }

@@ -2,6 +2,7 @@
 #include "app/options.h"
 #include "app/numbers.h"
 #include "app/say.h"
+#include "app/settings.h"
 #include <runnel/api.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,16 +210,46 @@ static enum outcome parse_all(const option_spec *spec, int n_args, char **args, 
     return OPTIONS_PARSED;
 }
 
-bool options_parse(const option_spec *spec, int n_args, char **args, options *parsed, int *code) {
-    const enum outcome outcome = parse_all(spec, n_args, args, parsed);
-    *code = outcome == OPTIONS_WRONG ? EXIT_CODE_USAGE : EXIT_CODE_OK;
-    return outcome == OPTIONS_PARSED;
-}
-
 static bool is_given(const options *parsed, const char *name) {
     for (size_t i = 0; i < parsed->n_given; i++)
         if (strcmp(parsed->given[i]->name, name) == 0) return true;
     return false;
+}
+
+// The model that a command is given, as far as its options say.
+static const char *model_of(const option_spec *spec, const options *parsed) {
+    const found f = find_row(spec, "model", strlen("model"), 0);
+    const char *const usual = getenv("RUNNEL_MODEL");
+    const char *const name =
+        f.row && f.row->kind == OPTION_TEXT ? *(const char **)((char *)f.target + f.row->offset) : NULL;
+    if (name) return name;
+    if (strcmp(spec->command, "chat") == 0 && parsed->n_positional) return parsed->positional[0];
+    return usual && *usual ? usual : settings_get()->model;
+}
+
+// Gives the options that the command line does not give what the settings say. A preset of the command line is not changed by them.
+static enum outcome apply_settings(const option_spec *spec, const options *parsed) {
+    const char *const model = model_of(spec, parsed);
+    for (size_t g = 0; g < spec->n_groups; g++)
+        for (size_t i = 0; i < spec->groups[g].n_rows; i++) {
+            const option *const row = &spec->groups[g].rows[i];
+            const setting *const s = settings_has_option(row->name) ? settings_find(row->name, model) : NULL;
+            const bool is_sampling = row->kind == OPTION_REAL || row->kind == OPTION_WHOLE;
+            char why[NUMBER_WHY] = "";
+            if (!s || is_given(parsed, row->name) || (is_sampling && is_given(parsed, "preset"))) continue;
+            if (take_value(row, spec->groups[g].target, s->value, why)) continue;
+            say("%s:%d: %s: %s", settings_get()->path, s->line, s->name, why);
+            return OPTIONS_WRONG;
+        }
+    return OPTIONS_PARSED;
+}
+
+bool options_parse(const option_spec *spec, int n_args, char **args, options *parsed, int *code) {
+    enum outcome outcome = parse_all(spec, n_args, args, parsed);
+    if (outcome == OPTIONS_PARSED && settings_has_command(spec->command))
+        outcome = settings_load() ? apply_settings(spec, parsed) : OPTIONS_WRONG;
+    *code = outcome == OPTIONS_WRONG ? EXIT_CODE_USAGE : EXIT_CODE_OK;
+    return outcome == OPTIONS_PARSED;
 }
 
 bool options_refuse(const options *parsed, const char *name, const char *why) {

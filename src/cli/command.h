@@ -20,6 +20,7 @@ int exec_pull(int n_args, char **args); // executes the program runnel-pull
 int cmd_list(int n_args, char **args);
 int cmd_show(int n_args, char **args);
 int cmd_rm(int n_args, char **args);
+int cmd_config(int n_args, char **args);
 int cmd_batch(int n_args, char **args);
 int cmd_score(int n_args, char **args);
 int cmd_embed(int n_args, char **args);

@@ -25,6 +25,7 @@ static const command commands[] = {
     {"list", "list the models that are fetched", cmd_list},
     {"show", "show where a fetched model came from", cmd_show},
     {"rm", "delete a fetched model", cmd_rm},
+    {"config", "show the settings that are in force", cmd_config},
     {"info", "describe a model file and how it would run here", cmd_info},
     {"bench", "measure prompt and generation speed", cmd_bench},
     {"convert", "convert a Hugging Face folder to a GGUF file", cmd_convert},

@@ -2,6 +2,7 @@
 #include "cli/named_model.h"
 #include "app/models/model_names.h"
 #include "app/say.h"
+#include "app/settings.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +14,10 @@ bool named_model_is_given(const option_spec *spec, const options *parsed) {
 
 const cached_model *named_model_find(cached_models *all, const char *name) {
     char why[MODEL_WHY] = "";
-    const char *const meant = model_name_meant(name);
     model_ref ref;
+    *all = (cached_models){0};
+    if (!settings_load()) return NULL;
+    const char *const meant = model_name_meant(name);
     cached_models_read(all);
     const cached_model *found = cached_models_find(all, name, why);
     if (!found && model_ref_is(meant) && model_ref_parse(meant, &ref, why)) {

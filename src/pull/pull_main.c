@@ -9,6 +9,7 @@
 #include "app/options.h"
 #include "app/process.h"
 #include "app/say.h"
+#include "app/settings.h"
 #include "app/term.h"
 #include "app/wrap.h"
 #include "pull/download.h"
@@ -186,7 +187,9 @@ static int run(int n_args, char **args) {
     };
     if (options_parse(&spec, n_args, args, &parsed, &code)) {
         interrupt_catch();
-        if (parsed.n_positional)
+        if (!settings_load())
+            code = EXIT_CODE_USAGE;
+        else if (parsed.n_positional)
             code = pull_model(&p, parsed.positional[0]);
         else
             code = refuse_options(&parsed) ? EXIT_CODE_USAGE : print_catalogue(&p);

@@ -85,7 +85,7 @@ def environment(**changes):
     """This process's environment without what steers the program (but RUNNEL_CPU), with the default model, and with changes."""
     drop = ('RUNNEL_MODELS', 'NO_COLOR', 'XDG_CACHE_HOME')
     env = {k: v for k, v in os.environ.items() if k not in drop}
-    env |= {'RUNNEL_MODEL': str(MODEL), 'TERM': 'xterm', **changes}
+    env |= {'RUNNEL_MODEL': str(MODEL), 'RUNNEL_CONFIG': '', 'TERM': 'xterm', **changes}
     return {k: v for k, v in env.items() if v is not None}
 
 

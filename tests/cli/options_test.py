@@ -4,7 +4,7 @@ import re
 
 from harness import MODEL, ROOT, Folder, check, environment, equal, main, runnel, test
 
-COMMANDS = ('run', 'infill', 'chat', 'batch', 'compare', 'score', 'embed', 'tokenize', 'detokenize', 'watermark', 'grammar', 'template', 'info', 'bench', 'convert', 'merge', 'quantize', 'imatrix', 'ngram-cache', 'serve', 'pull', 'list', 'show', 'rm')
+COMMANDS = ('run', 'infill', 'chat', 'batch', 'compare', 'score', 'embed', 'tokenize', 'detokenize', 'watermark', 'grammar', 'template', 'info', 'bench', 'convert', 'merge', 'quantize', 'imatrix', 'ngram-cache', 'serve', 'pull', 'list', 'show', 'rm', 'config')
 
 WRONG = [
     # arguments, part of the message

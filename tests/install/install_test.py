@@ -38,7 +38,7 @@ def every_file_is_in_its_folder_and_there_is_no_other(folder):
     lib = cached('CMAKE_INSTALL_LIBDIR')
     want = {f'{lib}/librunnel.so', f'{lib}/librunnel.so.0', f'{lib}/librunnel.so.{VERSION}', f'{lib}/librunnel.a',
             f'{lib}/pkgconfig/runnel.pc', 'bin/runnel', 'bin/runnel-serve', 'bin/runnel-pull', 'share/runnel/models/stories.gguf', 'share/runnel/models/stories.md',
-            'share/doc/runnel/copyright', 'share/doc/runnel/copyright.llhttp', 'share/doc/runnel/CHANGELOG.md', 'share/bash-completion/completions/runnel',
+            'share/doc/runnel/copyright', 'share/doc/runnel/copyright.llhttp', 'share/doc/runnel/copyright.tomlc17', 'share/doc/runnel/CHANGELOG.md', 'share/bash-completion/completions/runnel',
             'share/zsh/site-functions/_runnel', 'share/fish/vendor_completions.d/runnel.fish'}
     want |= {f'include/runnel/{h.name}' for h in (ROOT / 'include/runnel').glob('*.h')}
     want |= {f'share/man/man1/{page.name}' for page in (ROOT / 'docs/man').glob('*.1')}

@@ -4,7 +4,7 @@
 #ifndef RN_APP_MODEL_NAMES_H
 #define RN_APP_MODEL_NAMES_H
 
-// What the catalogue has under the name (hf:...); a name that it does not have stands for itself.
+// What an alias of the settings, or the catalogue, has under the name (hf:..., or another name or path); any other name stands for itself.
 const char *model_name_meant(const char *name);
 
 #endif

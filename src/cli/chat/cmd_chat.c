@@ -2,6 +2,7 @@
 #include "app/files.h"
 #include "app/interrupt.h"
 #include "app/say.h"
+#include "app/settings.h"
 #include "app/term.h"
 #include "app/wrap.h"
 #include "cli/chat/chat_model.h"
@@ -197,8 +198,9 @@ static int run_chat(chat *c) {
     c->on.n_seqs = generation_is_guided(&c->g);
     c->on.heads = &c->g.heads;
     const char *const usual = getenv("RUNNEL_MODEL");
-    char *const found = c->on.model_name || (usual && *usual) ? NULL : chat_model_find();
-    if (!c->on.model_name && !(usual && *usual) && !found) return EXIT_CODE_FAILED;
+    const bool is_named = c->on.model_name || (usual && *usual) || settings_get()->model;
+    char *const found = is_named ? NULL : chat_model_find();
+    if (!is_named && !found) return EXIT_CODE_FAILED;
     if (found) c->on.model_name = found;
     int code = machine_open_model(&c->on);
     free(found);
