@@ -64,6 +64,24 @@ TEST(some_of_the_layers_draft_in_the_same_weights) {
     }
 }
 
+TEST(of_a_long_prompt_the_layers_read_the_end) {
+    static struct outcome o;
+    int32_t ids[200];
+    const rn_part part = {.kind = RN_PART_IDS, .ids = ids, .n_ids = 200};
+    struct rn_sampling sampling;
+    struct fixture f;
+    rn_request r;
+    if (!open_with(&f, "3")) return;
+    for (int32_t i = 0; i < 200; i++) ids[i] = 300 + i * 7 % 90;
+    rn_request_init(&r);
+    rn_sampling_init(&sampling);
+    sampling.temp = 0;
+    r.parts = &part, r.n_parts = 1, r.sampling = &sampling, r.max_tokens = 8, r.ignore_eos = true;
+    r.speculate = "layer-skip", r.draft_min = r.draft_max = 1;
+    if (run_request(f.engine, &r, &o)) CHECK(o.usage.model_rows > 200 + 32 && o.usage.model_rows < 200 + 32 + 4 * 8);
+    fixture_close(&f);
+}
+
 TEST(what_names_no_layers_is_refused) {
     static const char *const bad[] = {"",    "0",       "7",       "x",           "1-",   "-1",           "1-2,",
                                       "2-1", "0-5",     "4-6",     "1,2",         "3,5",  "1-2,3",        "1-2 ",

@@ -13,6 +13,8 @@ enum {
     MOST_LIKE = 16,                       // candidates near the best one that are looked at; more: only the best one
     MOST_BEHIND = 128,                    // tokens of the text that a sequence which lags behind begins again with
     PROBE_LEVELS = 2,
+    // Tokens of the prompt that layers of the model itself read, which takes about as long as the model does.
+    MOST_PROMPT_OF_LAYERS = 32
 };
 // Guesses besides the best one have at least so much of its probability: e^-3.
 static const float least_like = 3.0F;
@@ -116,6 +118,8 @@ static rn_status begin(drafter *base, const struct strategy_env *env, rn_error *
     // The text may have more of the drafter's tokens than a sequence may.
     if (is_bridged(d) && d->n_ctx > d->n_text_most - 1) d->n_ctx = d->n_text_most - 1;
     if (d->n_prompt > d->n_ctx - 1) d->from = d->n_prompt - (d->n_ctx + 1) / 2;
+    if (slot->part == STRATEGY_PART_LAYERS && d->n_prompt - d->from > MOST_PROMPT_OF_LAYERS)
+        d->from = d->n_prompt - MOST_PROMPT_OF_LAYERS;
     const int32_t n = d->n_prompt - d->from;
     if (!(tokens = mem_alloc((size_t)n * sizeof *tokens + 1)))
         return fail(err, RN_E_NOMEM, "draft: out of memory for a prompt of %d tokens", n);
