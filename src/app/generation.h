@@ -32,9 +32,12 @@ enum { GENERATION_FIELDS = 40, GENERATION_OTHER_ROWS = 16 }; // room for the row
 enum { GENERATION_MEMBERS = GENERATION_FIELDS + STRATEGY_OPTIONS + 48 };
 
 enum { GENERATION_DRAFTERS = 96 };
-// Names of drafters as the option and JSON have them: those of rn_drafter_name(), and none.
-#define DRAFTER_WORDS  "none|ngram|suffix|ngram-cache|lookahead|draft|mtp|medusa=FILE|eagle=FILE|layer-skip=LAYERS"
-#define DRAFTER_SCHEMA "'none','ngram','suffix','ngram-cache','lookahead','draft','mtp','medusa','eagle','layer-skip'"
+// Names of drafters as the option and JSON have them: those of rn_drafter_name(), and none; the pattern: W * (N - 1) is at most 48.
+#define DRAFTER_WORDS "none|ngram|suffix|ngram-cache|lookahead|draft|mtp|medusa=FILE|eagle=FILE|layer-skip=LAYERS"
+#define DRAFTER_SCHEMA                                                                                               \
+    "{'anyOf':[{'enum':[" DRAFTER_NAMES "]},{'type':'string','pattern':'^lookahead=((([1-9]|[12][0-9]|3[0-2]):2"     \
+    "|([1-9]|1[0-9]|2[0-4]):3|([1-9]|1[0-6]):4|([1-9]|1[0-2]):5|[1-9]:6|[1-8]:7|[1-6]:8):([1-9]|1[0-6]))$'}]}"
+#define DRAFTER_NAMES "'none','ngram','suffix','ngram-cache','lookahead','draft','mtp','medusa','eagle','layer-skip'"
 
 typedef struct generation {
     int32_t n;                        // -1: the rest of the context

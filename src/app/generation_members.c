@@ -316,8 +316,7 @@ static bool each_watermark(void *target, size_t i, const char *key, const json_i
 #define SAMPLERS_SCHEMA                                                                                              \
     "{'anyOf':[{'type':'string','minLength':1},{'type':'array','minItems':1,'items':{'type':'string','minLength':1}}]}"
 #define DRAFTERS_SCHEMA                                                                                              \
-    "{'anyOf':[" SCHEMA_WORDS(DRAFTER_SCHEMA) ",{'type':'array','uniqueItems':true,'items':" SCHEMA_WORDS(           \
-        DRAFTER_SCHEMA) "}]}"
+    "{'anyOf':[" DRAFTER_SCHEMA ",{'type':'array','uniqueItems':true,'items':" DRAFTER_SCHEMA "}]}"
 #define PREDICTION_PART_SCHEMA                                                                                       \
     "{'type':'object','required':['type','text'],'properties':{'type':{'const':'text'},'text':{'type':'string'}}}"
 #define PREDICTION_SCHEMA                                                                                                            \
