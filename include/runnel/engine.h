@@ -71,8 +71,8 @@ typedef struct rn_engine_options {
     // backend that computes another one is refused unless it is named here.
     const char *arithmetic;
     // Memory for finished answers, in which drafts of later requests look for what followed
-    // (rn_request.speculate "suffix"): 1 MiB..64 GiB, about 110 bytes for each token. The least
-    // recently used answers make room for new ones. 0 (default): none are kept.
+    // (rn_request.speculate "suffix", "ngram-cache"): 1 MiB..64 GiB, about 110 bytes for each
+    // token. The least recently used answers make room for new ones. 0 (default): none are kept.
     uint64_t output_store_bytes;
     // The model, by its number, that drafts for requests that name "draft" (rn_request.speculate).
     // Default 0: none.

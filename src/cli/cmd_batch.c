@@ -45,7 +45,7 @@ static const option batch_rows[] = {
      .help = "add token_ms, each token's time, to timing"},
     {0, "outputs-mib", "MIB", OPTION_INT, offsetof(batch, on.outputs_mib), 0, 65536,
      .help =
-         "MiB for finished answers, in which drafts of later lines look for what follows (speculate: suffix); the "
+         "MiB for finished answers, in which drafts of later lines look for what follows (speculate: suffix, ngram-cache); the "
          "least recently used are dropped first; 0: none are kept (default 16)"},
 };
 

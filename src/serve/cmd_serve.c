@@ -130,8 +130,9 @@ static const option keeping_rows[] = {
      .help = "MiB for stored answers of /v1/responses; the oldest are dropped first; 0: none are "
              "stored (default 64)"},
     {0, "outputs-mib", "MIB", OPTION_INT, offsetof(server, machine.outputs_mib), 0, 65536,
-     .help = "MiB for finished answers, in which drafts of the same client's requests look for what follows "
-             "(speculate: suffix); the least recently used are dropped first; 0: none are kept (default 16)"},
+     .help =
+         "MiB for finished answers, in which drafts of the same client's requests look for what follows "
+         "(speculate: suffix, ngram-cache); the least recently used are dropped first; 0: none are kept (default 16)"},
 };
 
 static void print_start(const server *s) {
