@@ -113,9 +113,12 @@ static bool take_aliases(const toml_datum_t *table) {
 
 static bool take_models(const toml_datum_t *table) {
     if (!is_table(table, "models")) return false;
-    for (int32_t i = 0; i < table->u.tab.size; i++)
-        if (!take_options(&table->u.tab.value[i], app_copy_text(table->u.tab.key[i]), table->u.tab.key[i]))
-            return false;
+    for (int32_t i = 0; i < table->u.tab.size; i++) {
+        char *const of = app_copy_text(table->u.tab.key[i]);
+        if (take_options(&table->u.tab.value[i], of, of)) continue;
+        free(of);
+        return false;
+    }
     return true;
 }
 
@@ -147,7 +150,10 @@ static bool read_settings(void) {
     all.s.path = settings_path();
     all.s.is_there = all.s.path && access(all.s.path, F_OK) == 0;
     if (!all.s.is_there) return true;
-    if (!file_read(all.s.path, FILE_LIMIT, &text)) return false;
+    if (!file_read(all.s.path, FILE_LIMIT, &text)) {
+        bytes_free(&text);
+        return false;
+    }
     const toml_result_t result = toml_parse(text.data ? text.data : "", (int)text.n);
     bool ok = result.ok;
     if (ok)

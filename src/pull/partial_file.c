@@ -19,6 +19,7 @@
 
 // A file is fetched in about 16 segments, which are neither so small that requests cost time nor so large that much is lost with one.
 enum { N_SEGMENTS = 16, LEAST_SEGMENT = 256 << 10, MOST_SEGMENT = 32 << 20 };
+static const uint64_t MOST_BYTES = (uint64_t)16 << 40;
 #define STATE_HEAD "runnel-part 1"
 
 bool make_folders_above(const char *path) {
@@ -142,9 +143,14 @@ bool part_begin(part_file *p, uint64_t n_bytes, const char *validator) {
     if (p->segment_bytes < LEAST_SEGMENT) p->segment_bytes = LEAST_SEGMENT;
     if (p->segment_bytes > MOST_SEGMENT) p->segment_bytes = MOST_SEGMENT;
     if (n_bytes == NO_SIZE) p->segment_bytes = NO_SIZE;
+    if (n_bytes != NO_SIZE && n_bytes > MOST_BYTES) {
+        say("%s: %" PRIu64 " bytes are announced, at most %" PRIu64 " are fetched", p->path, n_bytes, MOST_BYTES);
+        return false;
+    }
+    if (!has_room(p)) return false;
     p->n_segments = n_bytes == NO_SIZE || n_bytes == 0 ? 1 : (size_t)((n_bytes - 1) / p->segment_bytes + 1);
     p->done = app_alloc(p->n_segments * sizeof *p->done);
-    return has_room(p) && (read_state(p) || part_restart(p));
+    return read_state(p) || part_restart(p);
 }
 
 bool part_write(part_file *p, uint64_t at, const char *data, size_t n) {

@@ -10,6 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import gguf
 from harness import MODEL, Folder, Terminal, check, environment, equal, main, runnel, test
 
+SUPPRESSIONS = pathlib.Path(__file__).parent / 'libedit.supp'
 ALL_OF_THEM = ('RUNNEL_MODEL', 'RUNNEL_CACHE', 'HF_HOME', 'HF_HUB_CACHE', 'LLAMA_CACHE', 'OLLAMA_MODELS', 'XDG_STATE_HOME')
 COMMIT = 'c0ffee' + 34 * '0'
 
@@ -183,7 +184,7 @@ def chat_without_a_model_takes_the_one_of_the_last_talk_at_a_terminal():
         chat(folder, 'one').ok()
         chat(folder).fails(1, 'several chat models')        # a pipe is not remembered
         for args, is_kept in ((['two', '--no-history'], False), (['two'], True)):
-            person = Terminal('chat', *args, env=world(folder, LANG='C.UTF-8'))
+            person = Terminal('chat', *args, env=world(folder, LANG='C.UTF-8', LSAN_OPTIONS=f'suppressions={SUPPRESSIONS}:print_suppressions=0'))
             person.read_times(b'\x1b[?2004h', 1)
             person.type(b'/quit\r')
             equal(person.end()[0], 0)

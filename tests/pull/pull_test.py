@@ -180,8 +180,8 @@ def a_pull_that_was_interrupted_or_killed_goes_on_from_its_state():
 def a_state_of_another_content_or_a_spoiled_one_is_begun_anew():
     for spoil in (lambda text: text.replace(text.split('\n')[1], 64 * '0'), lambda text: text[:40], lambda text: text + '99999999999\n',
                   lambda text: text.replace(str(SEGMENT), str(2**70)), lambda text: ''):
-        with Folder() as folder, with_ways(ways.honest, *[ways.honest] * 3, ways.cut(0)) as hub:
-            pull(folder, hub, NAME, '-j', '1').fails(1)
+        with Folder() as folder, with_ways(ways.honest, *[ways.honest] * 3, ways.status(404)) as hub:
+            pull(folder, hub, NAME, '-j', '1').fails(1, '404')
             state = place(folder, FILE + '.part.state')
             state.write_text(spoil(state.read_text()))
             hub.ways.clear()
@@ -253,6 +253,23 @@ def the_token_goes_to_the_hub_and_not_to_where_it_redirects():
                 registry.model('library/tiny', 'latest', CONTENT)
                 pull(folder, hub, 'ollama:tiny', HF_TOKEN='hf_secret', RUNNEL_OLLAMA_REGISTRY=registry.url).ok()
                 equal({headers.get('Authorization') for _, headers in registry.seen}, {None})
+
+
+@test
+def a_proxy_of_the_environment_is_asked_in_place_of_the_hub():
+    with Folder() as folder, with_ways(ways.honest) as proxy:
+        fetched(folder, proxy, HF_ENDPOINT='http://hub.example', http_proxy=proxy.url, no_proxy=None, NO_PROXY=None)
+        check(proxy.seen and all(path.startswith('http://hub.example/') for path, _ in proxy.seen), proxy.seen)
+
+
+@test
+def a_file_that_the_disk_has_no_room_for_or_beyond_the_limit_is_refused_at_once():
+    most = 16 << 40
+    for n, why in ((most, 'and the disk has '), (most + 1, f'{most + 1} bytes are announced, at most {most} are fetched'), (2**63 - 1, 'at most')):
+        with Folder() as folder, with_ways(ways.huge(n)) as hub:
+            hub.answers[f'/api/models/{REPOSITORY}/revision/main']['siblings'][0].update(size=n, lfs={'sha256': 64 * '0', 'size': n})
+            pull(folder, hub, NAME).fails(1, why)
+            equal(hub.ranges(FILE), [])
 
 
 @test
