@@ -135,6 +135,7 @@ _runnel() {
       '--simulations=[tree]:N: ' \
       '--tree-width=[tree]:N: ' \
       '--c-puct=[tree]:X: ' \
+      '--value=[tree]:TEXT: ' \
       '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
@@ -625,6 +626,7 @@ _runnel() {
       '--simulations=[tree]:N: ' \
       '--tree-width=[tree]:N: ' \
       '--c-puct=[tree]:X: ' \
+      '--value=[tree]:TEXT: ' \
       '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
       '--early-layers=[layers of the first model that requests with the strategy dola may compare with]:low|high|N,N..:(low high N,N..)' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \

@@ -47,6 +47,7 @@ typedef struct rn_strategy_options {
     int32_t simulations; // 1..4096, default 32
     int32_t tree_width;  // 1..16, default 4
     float c_puct;        // 0..100, default 1.25
+    const char *value;   // "likelihood" (default: NULL) or "rollout:R", R 1..15
 } rn_strategy_options;
 RN_API void rn_strategy_options_init_sized(rn_strategy_options *s, size_t struct_size);
 static inline void rn_strategy_options_init(rn_strategy_options *s) {

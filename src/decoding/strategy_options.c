@@ -45,6 +45,8 @@ const struct strategy_option strategy_options_table[] = {
      .help = "most probable tokens that are followed behind each text"},
     {FIELD(c_puct), .strategies = "tree", .kind = STRATEGY_REAL, .min = 0, .max = 100, .def = 1.25,
      .help = "how much what the model finds probable is preferred to what was found to be good"},
+    {FIELD(value), .strategies = "tree", .kind = STRATEGY_TEXT,
+     .help = "what a text is worth: likelihood, or rollout:R, its likelihood after R more tokens"},
 };
 const size_t strategy_n_options = sizeof strategy_options_table / sizeof *strategy_options_table;
 

@@ -28,6 +28,7 @@ struct strategy_options {
     const char *dola_layers; // NULL: "low"
     int32_t simulations, tree_width;
     float c_puct;
+    const char *value; // NULL: "likelihood"
 };
 
 struct strategy_option {

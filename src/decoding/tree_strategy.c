@@ -7,7 +7,7 @@
 //     Q(child) + c_puct * P(child) * sqrt(N(node)) / (1 + N(child))
 //
 // to a node that has no children yet, evaluates it, and adds its value to those above: the mean log-probability of the answer's tokens up to
-// it. P is the softmax of the row that penalties, biases and masks have changed, N counts visits, and Q is the mean of the values, between 0
+// it, or up to where the most probable tokens lead from it (value "rollout:R", R tokens; the nodes on the way are the tree's). P is the softmax of the row that penalties, biases and masks have changed, N counts visits, and Q is the mean of the values, between 0
 // for the least and 1 for the largest that the tree has seen. When the answer's end has `simulations` visits the most visited child is
 // emitted, and its tree is kept. A node is solved once all texts below it have ended; then its value is that of the best of them, and it is
 // not visited any more. So where the budget covers the tree, the answer is its best text.
@@ -19,8 +19,8 @@
 // that are left are evaluated again where they are needed. Counts and values are the strategy's.
 #include "base/mem.h"
 #include "decoding/strategies.h"
-#include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -63,7 +63,8 @@ struct tree_strategy {
     int32_t n_nodes, cap;
     double least, most; // values seen
 
-    int32_t leaves[LEAVES], n_leaves;
+    // Leaves, how far their rollouts have come, and how many tokens these have left.
+    int32_t leaves[LEAVES], ends[LEAVES], n_left[LEAVES], n_leaves, rollout;
     // Rows to be evaluated: NOWHERE is the answer's next token, else a node.
     int32_t queue[SCRATCH], n_queue, next;
     int32_t n_append; // tokens of the answer that go before these
@@ -160,7 +161,8 @@ static void choose_leaves(struct tree_strategy *s) {
             continue;
         }
         a->is_leaf = true;
-        s->leaves[s->n_leaves++] = i;
+        s->leaves[s->n_leaves] = s->ends[s->n_leaves] = i;
+        s->n_left[s->n_leaves++] = s->rollout;
         add_loss(s, i, 1);
     }
 }
@@ -190,6 +192,26 @@ static rn_status edit(struct tree_strategy *s, const float *logits, double norm,
     return RN_OK;
 }
 
+// A node has children now. The rollout that it is of goes on with the first one, or its leaf has its value.
+static void finish(struct tree_strategy *s, int32_t at) {
+    struct node *const a = &s->nodes[at], *const c = &s->nodes[a->first_child];
+    int32_t k = 0;
+    a->is_expanded = true;
+    while (k < s->n_leaves && !(a->is_leaf && s->ends[k] == at)) k++;
+    if (k == s->n_leaves) { // the prompt's last row
+        add_value(s, at, value_of(s, a));
+        return;
+    }
+    a->is_leaf = false;
+    if (s->n_left[k]-- > 0) {
+        s->ends[k] = a->first_child;
+        c->is_leaf = !c->ends && c->depth < DEEPEST;
+        if (c->is_leaf) return;
+    }
+    add_loss(s, s->leaves[k], -1);
+    add_value(s, s->leaves[k], value_of(s, &s->nodes[s->ends[k]]));
+}
+
 static rn_status expand(struct tree_strategy *s, int32_t at, const float *logits, rn_error *err) {
     const float *row;
     const size_t n = (size_t)s->n_vocab;
@@ -203,7 +225,8 @@ static rn_status expand(struct tree_strategy *s, int32_t at, const float *logits
     const double edited_norm = row_log_sum_exp(s->rowmath, row, n);
     struct node *const a = &s->nodes[at];
     a->first_child = s->n_nodes;
-    assert(s->n_nodes + (int32_t)most <= s->cap);
+    if (s->n_nodes + (int32_t)most > s->cap)
+        return fail(err, RN_E_INTERNAL, "tree search: more than %d nodes", s->cap);
     for (size_t i = 0; i < most && row[s->top[i]] > -INFINITY; i++) {
         const int32_t token = s->top[i], depth = a->depth + 1;
         struct node *const c = &s->nodes[s->n_nodes];
@@ -221,11 +244,8 @@ static rn_status expand(struct tree_strategy *s, int32_t at, const float *logits
         s->n_nodes++;
         a->n_children++;
     }
-    a->is_expanded = true;
     if (a->n_children == 0) return fail(err, RN_E_FORMAT, "tree search: no token can follow");
-    if (a->is_leaf) add_loss(s, at, -1);
-    a->is_leaf = false;
-    add_value(s, at, value_of(s, a));
+    finish(s, at);
     return RN_OK;
 }
 
@@ -313,13 +333,13 @@ static void fill_queue(struct tree_strategy *s) {
     s->n_append = s->n_answer - n_kept(s) - s->n_tail;
     s->n_queue = s->next = 0;
     for (int32_t i = 0; i < s->n_leaves; i++)
-        if (s->nodes[s->leaves[i]].is_leaf) queue_node(s, s->leaves[i]);
+        if (s->nodes[s->ends[i]].is_leaf) queue_node(s, s->ends[i]);
 }
 
 // Rows of the leaves, and of what they stand on.
 static rn_status queue_leaves(struct tree_strategy *s, rn_error *err) {
     int32_t n = 0; // scratch rows, if none of the nodes' is left
-    for (int32_t i = 0; i < s->n_leaves; i++) n += s->nodes[s->leaves[i]].depth;
+    for (int32_t i = 0; i < s->n_leaves; i++) n += s->nodes[s->ends[i]].is_leaf ? s->nodes[s->ends[i]].depth : 0;
     const bool is_behind = s->n_answer > n_kept(s) + s->n_tail; // a token of the answer has no row
     if (is_behind || s->n_rows + n > SCRATCH) {
         const rn_status st = keep_tail(s, err);
@@ -327,6 +347,12 @@ static rn_status queue_leaves(struct tree_strategy *s, rn_error *err) {
     }
     fill_queue(s);
     return RN_OK;
+}
+
+static bool has_leaves(const struct tree_strategy *s) {
+    int32_t i = 0;
+    while (i < s->n_leaves && !s->nodes[s->ends[i]].is_leaf) i++;
+    return i < s->n_leaves;
 }
 
 static bool is_root_leaf(const struct tree_strategy *s) { return s->nodes[ROOT].is_leaf; }
@@ -383,6 +409,8 @@ static rn_status absorb(strategy *base, const struct row_results *r, const struc
     } else
         st = take_rows(s, r, err);
     if (st != RN_OK || s->n_append > 0 || s->next < s->n_queue) return st;
+    if (has_leaves(s)) return queue_leaves(s, err);
+    s->n_leaves = 0;
     while (!s->is_over) {
         const struct node *const root = &s->nodes[ROOT];
         if (root->is_expanded && (root->is_solved || root->n >= s->simulations)) {
@@ -442,6 +470,33 @@ rn_status tree_set_sampling(const struct strategy_options *o, struct sampling_pa
     return RN_OK;
 }
 
+// "likelihood", NULL: the same, or "rollout:R".
+static rn_status read_value(const char *text, int32_t *rollout, rn_error *err) {
+    static const char name[] = "rollout:";
+    const size_t n_name = sizeof name - 1;
+    char *end = NULL;
+    *rollout = 0;
+    if (!text || strcmp(text, "likelihood") == 0) return RN_OK;
+    const bool is_rollout = strncmp(text, name, n_name) == 0 && text[n_name] >= '0' && text[n_name] <= '9';
+    const long v = is_rollout ? strtol(text + n_name, &end, 10) : 0;
+    if (v < 1 || v >= DEEPEST || *end)
+        return fail(err, RN_E_ARG, "value: \"%.60s\" is neither likelihood nor rollout:R, R 1..%d", text,
+                    DEEPEST - 1);
+    *rollout = (int32_t)v;
+    return RN_OK;
+}
+
+// Each visit gives one node children, and as many as its rollout is long; so may rollouts that began in texts emitted since.
+static rn_status count_nodes(struct tree_strategy *s, rn_error *err) {
+    const int64_t most = 1 << 18, more = s->rollout,
+                  n = 1 + ((int64_t)(s->simulations + LEAVES + 1) * (1 + more) + more * more) * s->width;
+    if (n > most)
+        return fail(err, RN_E_LIMIT, "tree: %d simulations of %d tokens, %d wide, take up to %lld nodes, limit %lld",
+                    s->simulations, s->rollout + 1, s->width, (long long)n, (long long)most);
+    s->cap = (int32_t)n;
+    return RN_OK;
+}
+
 rn_status tree_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err) {
     static const struct strategy_ops ops = {.prompt_from = prompt_from,
                                             .prompt_wants = prompt_wants,
@@ -460,7 +515,12 @@ rn_status tree_strategy_create(const struct strategy_spec *spec, strategy **out,
     s->n_most = spec->n_text_most - 1 - spec->n_prompt;
     s->width = o->tree_width < spec->n_vocab ? o->tree_width : spec->n_vocab;
     s->simulations = o->simulations, s->c_puct = (double)o->c_puct;
-    s->cap = 1 + (o->simulations + LEAVES + 1) * s->width; // each visit gives one node children, at most
+    rn_status st = read_value(o->value, &s->rollout, err);
+    if (st == RN_OK) st = count_nodes(s, err);
+    if (st != RN_OK) {
+        destroy(&s->base);
+        return st;
+    }
     if (!take_memory(s, spec->tells_each_row)) {
         const int32_t n = s->cap;
         destroy(&s->base);

@@ -13,11 +13,25 @@ static const struct {
     const char *name;
     size_t theirs, ours, n_bytes;
 } fields[] = {
-    BOTH(num_beams),           BOTH(num_beam_groups), BOTH(diversity_penalty),    BOTH(length_penalty),
-    BOTH(early_stopping),      BOTH(do_sample),       BOTH(num_return_sequences), BOTH(renormalize_logits),
-    BOTH(penalty_alpha),       BOTH(num_candidates),  BOTH(amateur_model),        BOTH(amateur_weight),
-    BOTH(amateur_temperature), BOTH(relative_top),    BOTH(dola_layers),          BOTH(simulations),
-    BOTH(tree_width),          BOTH(c_puct),
+    BOTH(num_beams),
+    BOTH(num_beam_groups),
+    BOTH(diversity_penalty),
+    BOTH(length_penalty),
+    BOTH(early_stopping),
+    BOTH(do_sample),
+    BOTH(num_return_sequences),
+    BOTH(renormalize_logits),
+    BOTH(penalty_alpha),
+    BOTH(num_candidates),
+    BOTH(amateur_model),
+    BOTH(amateur_weight),
+    BOTH(amateur_temperature),
+    BOTH(relative_top),
+    BOTH(dola_layers),
+    BOTH(simulations),
+    BOTH(tree_width),
+    BOTH(c_puct),
+    BOTH(value),
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 

@@ -105,6 +105,7 @@ WRONG = [
     (['run', '--amateur', 'm.gguf', 'x'], '--amateur: has no effect without --strategy contrastive-decoding'),
     (['run', '--strategy', 'contrastive-decoding', 'x'], 'amateur_model: the strategy needs the number of another model, or an engine with one'),
     (['run', '--strategy', 'tree', '--tree-width', '17', 'x'], '--tree-width: 17 is outside 1..16'),
+    (['run', '--strategy', 'tree', '--value', 'model', 'x'], 'value: "model" is neither likelihood nor rollout:R, R 1..15'),
     (['run', '--strategy', 'beam', '--simulations', '5', 'x'], '--simulations: is an option of --strategy tree, not of beam'),
     (['run', '--guidance-scale', '101', 'x'], '--guidance-scale: 101 is outside 0..100'),
     (['run', '--negative-prompt', 'a', 'x'], '--negative-prompt: has no effect without --guidance-scale'),

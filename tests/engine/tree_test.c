@@ -87,19 +87,23 @@ static void solve(struct plain_node *const *path, int32_t depth, int32_t n) {
     }
 }
 
-static void add(struct plain_tree *t, struct plain_node *const *path, int32_t depth, int32_t n) {
-    const struct plain_node *const a = path[depth];
-    const double value = n + depth > 0 ? a->logprob / (n + depth) : 0;
+static void add_value(struct plain_tree *t, struct plain_node *const *path, int32_t depth, double value) {
     if (depth > 0) t->least = fmin(t->least, value), t->most = fmax(t->most, value);
     for (int32_t i = 0; i <= depth; i++) path[i]->n++, path[i]->sum += value;
 }
+
+static void add(struct plain_tree *t, struct plain_node *const *path, int32_t depth, int32_t n) {
+    add_value(t, path, depth, n + depth > 0 ? path[depth]->logprob / (n + depth) : 0);
+}
+
+static int32_t rollout_of(const struct plan *p) { return p->options.value ? atoi(p->options.value + 8) : 0; }
 
 // n: tokens of the answer.
 static void search(const struct toy_rig *g, const struct plan *p, struct plain_tree *t, const int32_t *answer,
                    int32_t n) {
     struct {
         struct plain_node *path[DEEPEST + 1];
-        int32_t depth;
+        int32_t depth, end, n_left; // end: how deep its rollout has come
     } leaves[LEAVES];
     int32_t text[TOY_CTX + 2], n_leaves = 0;
     while (n_leaves < LEAVES && !t->root->is_solved && t->root->n + t->root->n_loss < p->options.simulations) {
@@ -115,17 +119,29 @@ static void search(const struct toy_rig *g, const struct plan *p, struct plain_t
         }
         for (int32_t i = 0; i <= depth; i++) path[i]->n_loss++;
         path[depth]->is_leaf = true;
+        leaves[n_leaves].n_left = rollout_of(p);
+        leaves[n_leaves].end = depth;
         leaves[n_leaves++].depth = depth;
     }
-    for (int32_t k = 0; k < n_leaves; k++) {
-        struct plain_node *const *const path = leaves[k].path;
-        const int32_t depth = leaves[k].depth;
-        memcpy(text, answer, (size_t)(p->n_prompt + n) * sizeof *text);
-        for (int32_t i = 1; i <= depth; i++) text[p->n_prompt + n + i - 1] = path[i]->token;
-        expand(g, p, t, path[depth], text, n + depth);
-        for (int32_t i = 0; i <= depth; i++) path[i]->n_loss--;
-        path[depth]->is_leaf = false;
-        add(t, path, depth, n);
+    for (bool goes_on = true; goes_on;) { // the rollouts, side by side
+        goes_on = false;
+        for (int32_t k = 0; k < n_leaves; k++) {
+            struct plain_node **const path = leaves[k].path, *const a = path[leaves[k].end];
+            if (!a->is_leaf) continue;
+            memcpy(text, answer, (size_t)(p->n_prompt + n) * sizeof *text);
+            for (int32_t i = 1; i <= leaves[k].end; i++) text[p->n_prompt + n + i - 1] = path[i]->token;
+            expand(g, p, t, a, text, n + leaves[k].end);
+            a->is_leaf = false;
+            if (leaves[k].n_left-- > 0) {
+                struct plain_node *const c = path[++leaves[k].end] = a->children[0];
+                c->is_leaf = !c->ends && leaves[k].end < DEEPEST;
+                goes_on |= c->is_leaf;
+                if (c->is_leaf) continue;
+            }
+            const int32_t n_all = n + leaves[k].end;
+            for (int32_t i = 0; i <= leaves[k].depth; i++) path[i]->n_loss--;
+            add_value(t, path, leaves[k].depth, n_all > 0 ? path[leaves[k].end]->logprob / n_all : 0);
+        }
     }
 }
 
@@ -147,6 +163,8 @@ static int32_t choose(const struct toy_rig *g, const struct plan *p, const struc
     if (m->n == 0) {
         t = (struct plain_tree){.least = INFINITY, .most = -INFINITY};
         t.root = new_node(&t, -1);
+        expand(g, p, &t, t.root, all, 0); // the prompt's last row, from which nothing is rolled out
+        t.root->n = 1;
     }
     while (!t.root->is_expanded || !(t.root->is_solved || t.root->n >= p->options.simulations))
         search(g, p, &t, all, m->n);
@@ -157,6 +175,7 @@ static int32_t choose(const struct toy_rig *g, const struct plan *p, const struc
 // ---- streams --------------------------------------------------------------------------------------------------------
 
 static void make(struct plan *p, uint64_t seed) {
+    static const char *const values[] = {NULL, "rollout:1", "rollout:3", "rollout:15", "rollout:2"};
     struct toy_random r = {seed, 500};
     plan_make(p, seed);
     p->strategy = "tree";
@@ -166,6 +185,7 @@ static void make(struct plan *p, uint64_t seed) {
     p->options.simulations = 1 + toy_below(&r, 24);
     p->options.tree_width = 1 + toy_below(&r, N_LETTERS);
     p->options.c_puct = (float)toy_below(&r, 5) / 2;
+    p->options.value = values[toy_below(&r, 5)];
 }
 
 static bool open_rig(struct toy_rig *g, int32_t n_pages, int32_t n_states, int n_threads, int32_t n_rows) {
@@ -275,6 +295,37 @@ TEST(a_tree_of_one_child_is_greedy) {
         if (!run_request(g.engine, &r, &tree)) break;
         r.strategy = NULL, r.strategy_options = NULL, sampling.temp = 0;
         if (run_request(g.engine, &r, &greedy)) same_outcome(&tree, &greedy);
+    }
+    toy_rig_close(&g);
+}
+
+TEST(values_and_sizes_that_cannot_be_are_refused_by_name) {
+    static const struct {
+        const char *value, *why;
+        int32_t simulations;
+        rn_status code;
+    } rows[] = {
+        {"rollout:0", "value: \"rollout:0\" is neither likelihood nor rollout:R, R 1..15", 8, RN_E_ARG},
+        {"rollout:16", "value: \"rollout:16\" is neither", 8, RN_E_ARG},
+        {"rollout:3x", "value: \"rollout:3x\" is neither", 8, RN_E_ARG},
+        {"model", "value: \"model\" is neither", 8, RN_E_ARG},
+        {"rollout:15", "tree: 4096 simulations of 16 tokens, 16 wide, take up to 1053457 nodes, limit 262144", 4096,
+         RN_E_LIMIT},
+    };
+    struct toy_rig g;
+    if (!open_rig(&g, 64, 0, 1, 64)) return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        static struct plan p;
+        rn_part part;
+        rn_sampling sampling;
+        rn_stream *s = NULL;
+        rn_error err = {0};
+        make(&p, 1);
+        p.options.value = rows[i].value, p.options.simulations = rows[i].simulations, p.options.tree_width = 16;
+        const rn_request r = plan_request(&p, &part, &sampling);
+        check_note("row %zu", i);
+        CHECK_FAILS(rn_stream_begin(g.engine, &r, &s, &err), rows[i].code, &err);
+        CHECK_HAS(err.text, rows[i].why);
     }
     toy_rig_close(&g);
 }

@@ -89,7 +89,7 @@ SEARCH = {
     'penalty_alpha': Field((0.6,), (-0.5, 1.5, 'x', True)), 'num_candidates': Field((4,), (0, 65, 'x', True)), 'amateur_model': Field((0,), (-1, 16, 'x', True)),
     'amateur_weight': Field((1,), (-0.5, 11, 'x', True)), 'amateur_temperature': Field((1,), (0, 101, 'x', True)), 'relative_top': Field((0.1,), (-0.5, 1.5, 'x', True)),
     'simulations': Field((32,), (0, 4097, 'x', True)), 'tree_width': Field((4,), (0, 17, 'x', True)), 'c_puct': Field((1.25,), (-0.5, 101, 'x', True)),
-    'dola_layers': Field((), ('low', 5, [], {})),  # of "dola" alone
+    'value': Field((), ('likelihood', 5, [], {})), 'dola_layers': Field((), ('low', 5, [], {})),  # of one strategy alone
     'renormalize_logits': Field((False,), (5, 'x')), 'num_return_sequences': Field((1,), (0, 33, 'x', True)),
 }
 LIMITS = {
