@@ -23,6 +23,7 @@ static const struct heads {
 } all_heads[] = {{"medusa", RN_DRAFT_HEAD_MEDUSA, false},
                  {"eagle", RN_DRAFT_HEAD_EAGLE, true},
                  {"mtp", RN_DRAFT_HEAD_MTP, true},
+                 {"layer-skip", RN_DRAFT_HEAD_LAYERS, false},
                  {"draft", .by = OF_MODEL},
                  {"draft", .by = OF_OTHER_WORDS}};
 static const struct heads eagle3 = {"eagle", RN_DRAFT_HEAD_EAGLE, true, .is_3 = true};
@@ -39,6 +40,7 @@ static bool add_heads(rn_model *m, const char *model_path, const struct heads *h
     rn_error err = {0};
     size_t n;
     if (h->by != OF_HEADS) return true;
+    if (h->kind == RN_DRAFT_HEAD_LAYERS) return CHECK_OK(rn_model_add_draft_heads(m, h->kind, "1", &err), &err);
     if (h->kind == RN_DRAFT_HEAD_MTP) return CHECK_OK(rn_model_add_draft_heads(m, h->kind, NULL, &err), &err);
     if (!CHECK_OK(package_open(model_path, NULL, &pkg, &err), &err)) return false;
     uint8_t *const bytes = heads_bytes(pkg, h, &n);
