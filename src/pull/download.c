@@ -341,6 +341,7 @@ static download_outcome fetch(download *d, const char *folder) {
                                       : d->has_ranges       ? d->head.etag
                                                             : "";
         if (!part_begin(&d->part, n_bytes, validator)) return DOWNLOAD_FAILED;
+        if (d->meter->total == NO_SIZE && n_bytes != NO_SIZE) d->meter->total = d->meter->n_files_done + n_bytes;
         if (!d->has_ranges) d->n_connections = 1;
         // Without ranges there is one segment, the whole file.
         if (!d->has_ranges && d->part.n_segments > 1) {

@@ -29,7 +29,7 @@ void pull_meter_show(pull_meter *m, uint64_t n_done) {
                      has_end ? human_time((double)(m->total - n_all) / speed * 1000, left) : "");
         }
     }
-    progress_update(&m->bar, m->label, PROGRESS_BYTES, m->note, m->n_files_done + n_done,
+    progress_update(&m->bar, m->label, PROGRESS_BYTES, m->note[0] ? m->note : NULL, m->n_files_done + n_done,
                     m->total == NO_SIZE ? 0 : m->total);
 }
 

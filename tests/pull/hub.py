@@ -60,6 +60,15 @@ def stall(request, data, begin, end):
     request.close_connection = True
 
 
+def slow(request, data, begin, end):
+    """Honest, in steps with pauses."""
+    head(request, 206, Content_Length=end - begin, Content_Range=f'bytes {begin}-{end - 1}/{len(data)}')
+    for at in range(begin, end, 32768):
+        request.wfile.write(data[at:min(end, at + 32768)])
+        request.wfile.flush()
+        request.server.over.wait(0.05)
+
+
 def without_ranges(request, data, begin, end):
     head(request, 200, Content_Length=len(data))
     request.wfile.write(data)

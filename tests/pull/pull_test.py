@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'cli'))
-from harness import PROGRAM, TIMEOUT_S, Folder, MODEL, Skip, check, environment, equal, main, runnel, test
+from harness import PROGRAM, TIMEOUT_S, Folder, MODEL, Terminal, check, environment, equal, main, runnel, test
 
 import hub as ways
 from hub import Hub
@@ -253,6 +253,18 @@ def the_token_goes_to_the_hub_and_not_to_where_it_redirects():
                 registry.model('library/tiny', 'latest', CONTENT)
                 pull(folder, hub, 'ollama:tiny', HF_TOKEN='hf_secret', RUNNEL_OLLAMA_REGISTRY=registry.url).ok()
                 equal({headers.get('Authorization') for _, headers in registry.seen}, {None})
+
+
+@test
+def at_a_terminal_the_bar_has_the_size_the_speed_and_the_time_left():
+    with Folder() as folder, Hub() as hub:
+        hub.files['/a/some.gguf'] = CONTENT
+        hub.ways['/a/some.gguf'] = [ways.honest, *[ways.slow] * 6]      # as an address, whose size only the server knows
+        person = Terminal('pull', f'{hub.url}/a/some.gguf', '-j', '1', columns=100, env=world(folder, hub))
+        code, shown = person.end()
+        equal(code, 0)
+        check(re.search(r'some\.gguf \[#*\.+\] +\d+% [\d.]+ [KM]iB of 1\.3 MiB, [\d.]+ \S+/s, left [\d.]+ ', shown), shown[-2000:])
+        check(re.search(r'runnel: fetched 1\.3 MiB in [\d.]+ m?s, ', shown), shown[-300:])
 
 
 @test
