@@ -273,7 +273,7 @@ complete -c runnel -n '__runnel_command_is chat' -l output-format -x -d 'how the
 complete -c runnel -n '__runnel_command_is chat' -l reasoning -a 'show hide' -x -d 'whether to show the model\'s reasoning'
 complete -c runnel -n '__runnel_command_is chat' -l truncate -a 'none old middle' -x -d 'when the context is full'
 complete -c runnel -n '__runnel_command_is chat' -l each-line -d 'from a pipe'
-complete -c runnel -n '__runnel_command_is chat' -l no-history -d 'do not keep a history of input'
+complete -c runnel -n '__runnel_command_is chat' -l no-history -d 'do not keep a history of input, nor which model this was'
 complete -c runnel -n '__runnel_command_is chat' -s m -l model -F -a '(__runnel_models)' -r -d 'a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model'
 complete -c runnel -n '__runnel_command_is chat' -s c -l ctx -x -d 'context length in tokens'
 complete -c runnel -n '__runnel_command_is chat' -s t -l threads -x -d 'compute threads, 1..64'

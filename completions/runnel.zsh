@@ -291,7 +291,7 @@ _runnel() {
       '--reasoning=[whether to show the model'\''s reasoning]:show|hide:(show hide)' \
       '--truncate=[when the context is full]:none|old|middle:(none old middle)' \
       '--each-line[from a pipe]' \
-      '--no-history[do not keep a history of input]' \
+      '--no-history[do not keep a history of input, nor which model this was]' \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[context length in tokens]:N: ' \

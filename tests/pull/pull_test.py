@@ -312,6 +312,24 @@ def a_second_process_waits_for_the_first_and_both_have_the_file():
 
 
 @test
+def a_process_that_waits_takes_over_when_the_first_is_killed():
+    with Folder() as folder, with_ways(ways.honest, ways.honest, ways.stall, ways.honest) as hub:
+        command = [PROGRAM, 'pull', NAME, '-j', '1']
+        pipes = {'env': world(folder, hub), 'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE}
+        first = subprocess.Popen(command, **pipes)
+        while len(hub.ranges(FILE)) < 2 and first.poll() is None:
+            hub.server.over.wait(0.01)
+        second = subprocess.Popen(command, **pipes)
+        said = second.stderr.readline()
+        check(b'another process is fetching it: waiting' in said, said)
+        first.kill()
+        first.communicate(timeout=TIMEOUT_S)
+        out, err = second.communicate(timeout=TIMEOUT_S)
+        equal((second.returncode, out), (0, f'{place(folder)}\n'.encode()), err)
+        equal(place(folder).read_bytes() == CONTENT, True)
+
+
+@test
 def a_new_content_of_the_same_size_replaces_the_old_one_and_a_file_that_is_right_is_kept():
     with Folder() as folder, with_ways(ways.honest) as hub:
         fetched(folder, hub)

@@ -25,7 +25,8 @@ static const option chat_rows[] = {
     {0, "each-line", NULL, OPTION_FLAG, offsetof(chat, is_each_line),
      .help = "from a pipe: answer each line as a message or command (default: all of stdin is one message)"},
     {0, "no-history", NULL, OPTION_FLAG, offsetof(chat, has_no_history),
-     .help = "do not keep a history of input (by default in ${XDG_STATE_HOME:-~/.local/state}/runnel)"},
+     .help = "do not keep a history of input, nor which model this was (by default in "
+             "${XDG_STATE_HOME:-~/.local/state}/runnel)"},
 };
 
 static const char *const notes = "At a terminal /help lists the commands, Ctrl+C stops a reply, Ctrl+D ends.\n"
