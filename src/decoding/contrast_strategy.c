@@ -11,11 +11,13 @@
 #include "decoding/early_layers.h"
 #include "decoding/strategies.h"
 #include "sampling/contrast.h"
+#include <math.h>
 #include <string.h>
 
 struct contrast_strategy {
     strategy base;
-    strategy *inner; // owned: "sample"
+    strategy *inner;               // owned: "sample"
+    const struct token_gate *gate; // lent; NULL: all tokens may be drawn
     const struct rowmath *rowmath;
     struct contrast p;
     const char *other; // its name in errors
@@ -145,14 +147,30 @@ static void look_at_layers(struct contrast_strategy *s, const struct row_results
     }
 }
 
+// Where none of the tokens that the contrast leaves may follow, the row is the model's own.
+static void leave_allowed(struct contrast_strategy *s) {
+    const struct token_gate *const gate = s->gate;
+    uint32_t n_tried;
+    if (!gate || !gate->begin(gate->user, &n_tried)) return;
+    for (int32_t i = 0; i < s->n_vocab; i++) {
+        bool is_allowed = true;
+        if (s->mixed[i] == -INFINITY) continue;
+        // What fails here fails again in the draw.
+        if (gate->rule.allows(gate->rule.user, i, &is_allowed, NULL) != RN_OK || is_allowed) return;
+    }
+    memcpy(s->mixed, s->own, (size_t)s->n_vocab * sizeof *s->mixed);
+}
+
 static void read_helper(struct contrast_strategy *s, const struct row_results *r) {
     if (is_dola(s)) look_at_layers(s, r);
     s->is_whole = !is_dola(s) || s->next == s->n_early;
     if (!s->is_whole) return;
     s->status = contrast_mix(s->rowmath, &s->p, s->own, is_dola(s) ? s->furthest : results_logits(r, 0), s->other,
                              s->n_vocab, s->mixed, &s->error);
+    if (s->status != RN_OK) return;
     const struct row_results theirs = for_inner(s);
-    if (s->status == RN_OK) read_inner(s, &theirs);
+    leave_allowed(s);
+    read_inner(s, &theirs);
 }
 
 static void read_rows(strategy *base, const struct row_results *r) {
@@ -188,6 +206,7 @@ static struct rewound rewound(void *user) {
     const struct strategy_env *const env = s->base.env;
     const struct rewound w = s->out->ops->rewound(s->out->user);
     s->n_text -= w.n_back;
+    if (w.n_back == 1) leave_allowed(s); // the same row is drawn from again, without the token
     if (!is_dola(s) && w.n_back > 1) env->ops->seq_truncate(env->user, s->seq, s->n_text - 1);
     return w;
 }
@@ -246,6 +265,7 @@ static rn_status create(const struct strategy_spec *spec, struct contrast_strate
         .base = {.ops = spec->draws_on_step_thread ? &step_thread_ops : &parallel_ops,
                  .can_rewind = true,
                  .needs.n_helper_seqs = 1},
+        .gate = spec->gate,
         .rowmath = spec->rowmath,
         .p = {.weight = o->amateur_weight, .temperature = o->amateur_temperature, .relative_top = o->relative_top},
         .n_vocab = spec->n_vocab,

@@ -137,6 +137,32 @@ TEST(the_text_is_the_same_alone_and_beside_others_on_any_threads) {
     }
 }
 
+// The grammar leaves digits alone, which are seldom among the tokens that relative_top leaves.
+TEST(an_answer_has_its_form_where_the_contrast_leaves_none_of_its_tokens) {
+    static struct outcome o;
+    struct rig g;
+    rn_grammar_source source;
+    rn_grammar *form = NULL;
+    rn_error err = {0};
+    if (!open_rig(&g, "llama", "small-llama", "0,1,2", 1)) return;
+    rn_grammar_source_init(&source);
+    source.kind = RN_GRAMMAR_REGEX, source.text = "[0-9]{12}", source.n_text = 9;
+    if (!CHECK_OK(rn_grammar_compile(g.models[0], &source, &form, &err), &err)) return;
+    for (int i = 0; i < 8; i += i % 4 ? 3 : 1) {
+        rn_strategy_options options;
+        rn_request r = of_text(&options, i);
+        options.relative_top = 0.5F;
+        r.grammar = form;
+        check_note("%s", r.strategy);
+        if (!run_request(g.engine, &r, &o)) break;
+        CHECK_STR(o.detail, "grammar");
+        CHECK_INT(o.n_text, 12);
+        CHECK_INT(strspn(o.text, "0123456789"), 12);
+    }
+    rn_grammar_close(form);
+    close_rig(&g);
+}
+
 TEST(early_layers_that_cannot_be_are_refused_by_name) {
     static const struct {
         const char *of_model, *of_request, *why;
