@@ -113,7 +113,7 @@ int http_exchange_dialect(const http_exchange *x) {
 static server *the_server(void) {
     static server s;
     if (s.api) return &s;
-    s.n_streams = 4, s.n_queue = 64, s.n_models = 1;
+    s.n_streams = 4, s.n_queue = 64, s.n_models = 1, s.n_beams = 1;
     s.resume_grace_seconds = 30, s.resume_seconds = 300, s.resume_mib = 64, s.responses_mib = 1;
     s.models[0].model_name = RUNNEL_SOURCE_DIR "/models/stories.gguf";
     machine_init(&s.machine);

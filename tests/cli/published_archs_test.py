@@ -9,7 +9,7 @@ import os
 import pathlib
 
 from formula_folder import numbers, write_formula_folder
-from harness import Folder, Skip, check, equal, main, runnel, test
+from harness import ROOT, Folder, Skip, check, equal, main, runnel, test
 from hf_folder import copy_folder, read_tensors, write_tensors
 from peer_rule import command
 from published import FAR, floats, logits, peer_difference
@@ -179,7 +179,7 @@ def a_norm_without_its_epsilon_has_that_of_its_class():
 @test
 def another_token_may_end_a_text_than_an_answer():
     """Qwen3-Embedding: tokenizer.json puts <|endoftext|> behind a text, while eos_token is <|im_end|>."""
-    golden = pathlib.Path(os.environ.get('RUNNEL_SHARED') or pathlib.Path(__file__).parents[2] / 'shared', 'goldens/qwen3')
+    golden = pathlib.Path(os.environ.get('RUNNEL_SHARED') or ROOT.parent / 'shared', 'goldens/qwen3')
     if not golden.exists():
         raise Skip('no shared material: set RUNNEL_SHARED')
     with Folder() as folder:

@@ -174,13 +174,13 @@ TEST(only_rows_that_want_taps_have_them_and_a_step_may_want_nothing) {
 }
 
 TEST(taps_of_layers_that_are_not_there_are_refused) {
-    static const int32_t beyond[] = {0, 2}, before[] = {-1}, many[PROGRAM_MAX_TAPS + 1] = {0};
+    static const int32_t beyond[] = {0, 2}, before[] = {-2}, many[PROGRAM_MAX_TAPS + 1] = {0};
     static const struct {
         const char *message;
         struct model_spec spec;
-    } rows[] = {{"taps: layer 2 is outside 0..1", {beyond, 2}},
-                {"taps: layer -1 is outside 0..1", {before, 1}},
-                {"taps: 9 layers, 0..8 are possible", {many, PROGRAM_MAX_TAPS + 1}}};
+    } rows[] = {{"taps: layer 2 is outside -1..1", {beyond, 2}},
+                {"taps: layer -2 is outside -1..1", {before, 1}},
+                {"taps: 17 layers, 0..16 are possible", {many, PROGRAM_MAX_TAPS + 1}}};
     struct rig r;
     rn_error err = {0};
     if (open_subject(&r, arch_subject_named("qwen3"), 0, NULL, 1)) {

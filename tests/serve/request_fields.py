@@ -305,7 +305,7 @@ JUNK = (None, True, -1, 0, 1.5, 1e308, '', 'x', EMOJI, [], {}, [None], [[]], {'a
 
 def some_value(rng, field):
     draw = rng.random()
-    if draw < 0.95 or not field.bad:
+    if field.good and (draw < 0.95 or not field.bad):
         return copy.deepcopy(rng.choice(field.good))
     return copy.deepcopy(rng.choice(field.bad if draw < 0.985 else JUNK))
 
