@@ -149,6 +149,8 @@ def ask_one_server(t, seconds, n_workers, models, drawn, folder):
         t.visit(s, drawn, keys.stay if keys else (), keys and keys.guest)
         t.be(t.rng)
         equal(t.server.get('/health').status, 200)
+        # The first grammar begins the thread that makes masks ahead.
+        equal(t.server.post('/v1/runnel/generate', json.dumps({'prompt': 'x', 'regex': '[a-z ]{8}', 'max_tokens': 8})).status, 200)
         idle = held(s)[1], threads_of(s)
         curve = traffic_for(t, seconds, n_workers, s, keys)
         if s.child.poll() is None:
