@@ -526,16 +526,18 @@ rn_status stream_seqs_create(rn_stream *s, rn_error *err);
 void stream_seqs_destroy(rn_stream *s); // their memory; they were released
 // Starts the stream: its strategy begins, and it takes over the session's sequence.
 rn_status stream_schedule(rn_stream *s, rn_error *err);
-// Creates missing sequences that the strategy declared, from the cache as far as possible. The
-// state becomes prefill, or decode if no row is missing. RN_E_LIMIT: other streams hold all
+// Creates missing sequences that the strategy declared, from the cache as far as possible; those that begin as one
+// that is to be filled wait for it (stream_waits_for_seqs()). The state becomes prefill, or decode if no row is
+// missing. RN_E_LIMIT: other streams hold all
 // sequences of *lacking; sequences created so far stay, and it may be called again.
 rn_status stream_restore(rn_stream *s, struct model_slot **lacking, rn_error *err);
 void stream_suspend(rn_stream *s); // releases all sequences
 void stream_release_main(rn_stream *s, bool keep_for_session);
 bool stream_holds(const rn_stream *s, const struct model_slot *l); // true if it has sequences there
-// the sequence to fill next; NULL: none. l NULL: of any slot
+// the sequence to fill next, of those that were created; NULL: none. l NULL: of any slot
 struct stream_seq *stream_filling(const rn_stream *s, const struct model_slot *l);
-int32_t seq_missing(const struct stream_seq *q);                  // declared rows that are not evaluated yet
+bool stream_waits_for_seqs(const rn_stream *s);  // there are some that stream_restore() has not created yet
+int32_t seq_missing(const struct stream_seq *q); // declared rows that are not evaluated yet
 void model_slot_fill_slots(rn_engine *e, struct model_slot *own); // once all model slots are loaded
 struct model_slot *stream_slot(const rn_stream *s, int32_t slot); // NULL: there is none
 // Maps the strategy's sequences in rows proposed for slot l to the lm's. RN_E_INTERNAL: the rows

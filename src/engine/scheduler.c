@@ -151,7 +151,10 @@ static rn_status absorb_part(struct model_slot *l, const struct stream_rows *p, 
     }
     if (p->absorbs) st = s->play.strategy->ops->absorb(s->play.strategy, &r, &out, err);
     // It may have truncated a sequence that was being filled.
-    if (s->state == STREAM_PREFILL && !stream_filling(s, NULL)) s->state = STREAM_DECODE;
+    if (s->state == STREAM_PREFILL && !stream_filling(s, NULL)) {
+        s->state = STREAM_DECODE;
+        s->play.seqs_changed |= stream_waits_for_seqs(s);
+    }
     return st;
 }
 

@@ -28,8 +28,10 @@ bool stream_holds(const rn_stream *s, const struct model_slot *l) {
 }
 
 struct stream_seq *stream_filling(const rn_stream *s, const struct model_slot *l) {
-    for (int32_t i = 0; i < s->play.n_seqs; i++)
-        if ((!l || s->play.seqs[i].model_slot == l) && seq_missing(&s->play.seqs[i]) > 0) return &s->play.seqs[i];
+    for (int32_t i = 0; i < s->play.n_seqs; i++) {
+        struct stream_seq *const q = &s->play.seqs[i];
+        if ((!l || q->model_slot == l) && q->seq >= 0 && seq_missing(q) > 0) return q;
+    }
     return NULL;
 }
 
@@ -138,13 +140,28 @@ static void count_cached(rn_stream *s, const struct lm_prefix *found) {
         note_miss(s, s->prefix.n_matched ? RN_MISS_EVICTED : (rn_miss)found->miss);
 }
 
+// It begins with the same page as one that is being filled, from which it will have what both have in common.
+static bool should_wait(const rn_stream *s, const struct stream_seq *q) {
+    for (const struct stream_seq *p = s->play.seqs; p < s->play.seqs + s->play.n_seqs; p++)
+        if (p != q && p->model_slot == q->model_slot && p->seq >= 0 && seq_missing(p) > 0 && p->n >= KV_PAGE &&
+            q->n >= KV_PAGE && memcmp(p->tokens, q->tokens, KV_PAGE * sizeof *p->tokens) == 0)
+            return true;
+    return false;
+}
+
+bool stream_waits_for_seqs(const rn_stream *s) {
+    for (int32_t i = 0; i < s->play.n_seqs; i++)
+        if (s->play.seqs[i].model_slot && s->play.seqs[i].seq < 0) return true;
+    return false;
+}
+
 rn_status stream_restore(rn_stream *s, struct model_slot **lacking, rn_error *err) {
     rn_status st = RN_OK;
     *lacking = NULL;
     for (int32_t i = 0; i < s->play.n_seqs && st == RN_OK; i++) {
         struct stream_seq *q = &s->play.seqs[i];
         struct lm_prefix found = {0};
-        if (!q->model_slot || q->seq >= 0) continue;
+        if (!q->model_slot || q->seq >= 0 || should_wait(s, q)) continue;
         st = make_seq(s, q, &found, err);
         if (st == RN_E_LIMIT) *lacking = q->model_slot;
         if (st == RN_OK && q == main_seq(s)) count_cached(s, &found);
