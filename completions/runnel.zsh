@@ -116,7 +116,7 @@ _runnel() {
       '--banned-match-case[banned strings are those in this case only]' \
       '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
       '--seed=[seed of the random numbers]:N: ' \
-      '--strategy=[how tokens are chosen]:sample|beam|contrastive|contrastive-decoding|dola|tree:(sample beam contrastive contrastive-decoding dola tree)' \
+      '--strategy=[how tokens are chosen]:sample|beam|best-of|contrastive|contrastive-decoding|dola|tree:(sample beam best-of contrastive contrastive-decoding dola tree)' \
       '--num-beams=[beam]:N: ' \
       '--num-beam-groups=[beam]:N: ' \
       '--diversity-penalty=[beam]:X: ' \
@@ -124,7 +124,7 @@ _runnel() {
       '--early-stopping=[beam]:false|true|never:(false true never)' \
       '--do-sample=[beam]:false|true:(false true)' \
       '--renormalize-logits=[beam]:false|true:(false true)' \
-      '--num-return-sequences=[beam]:N: ' \
+      '--num-return-sequences=[beam|best-of]:N: ' \
       '--penalty-alpha=[contrastive]:X: ' \
       '--num-candidates=[contrastive]:N: ' \
       '--amateur-model=[contrastive-decoding]:N: ' \
@@ -136,6 +136,8 @@ _runnel() {
       '--tree-width=[tree]:N: ' \
       '--c-puct=[tree]:X: ' \
       '--value=[tree]:TEXT: ' \
+      '--best-of=[best-of]:N: ' \
+      '--majority=[best-of]:TEXT: ' \
       '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
@@ -481,7 +483,7 @@ _runnel() {
       '--queue-seconds=[longest wait in the queue]:S: ' \
       '--workers=[threads that parse, tokenize and render requests]:N: ' \
       '--work-memory=[MiB for what requests of 64 KiB and more take while they are parsed, rendered and tokenized]:MIB: ' \
-      '--beams=[beams of a request with the strategy beam, at most]:N: ' \
+      '--beams=[beams, or samples of best-of, of a request, at most]:N: ' \
       '--target-itl-ms=[split prefill so that running streams get a token at least this often, or at least every two decode-only step times]:MS: ' \
       '--memory=[memory limit in MiB for everything]:MIB: ' \
       '--key-tokens-per-minute=[tokens that each API key may use per minute, prompts included]:N: ' \
@@ -607,7 +609,7 @@ _runnel() {
       '--banned-match-case[banned strings are those in this case only]' \
       '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
       '--seed=[seed of the random numbers]:N: ' \
-      '--strategy=[how tokens are chosen]:sample|beam|contrastive|contrastive-decoding|dola|tree:(sample beam contrastive contrastive-decoding dola tree)' \
+      '--strategy=[how tokens are chosen]:sample|beam|best-of|contrastive|contrastive-decoding|dola|tree:(sample beam best-of contrastive contrastive-decoding dola tree)' \
       '--num-beams=[beam]:N: ' \
       '--num-beam-groups=[beam]:N: ' \
       '--diversity-penalty=[beam]:X: ' \
@@ -615,7 +617,7 @@ _runnel() {
       '--early-stopping=[beam]:false|true|never:(false true never)' \
       '--do-sample=[beam]:false|true:(false true)' \
       '--renormalize-logits=[beam]:false|true:(false true)' \
-      '--num-return-sequences=[beam]:N: ' \
+      '--num-return-sequences=[beam|best-of]:N: ' \
       '--penalty-alpha=[contrastive]:X: ' \
       '--num-candidates=[contrastive]:N: ' \
       '--amateur-model=[contrastive-decoding]:N: ' \
@@ -627,6 +629,8 @@ _runnel() {
       '--tree-width=[tree]:N: ' \
       '--c-puct=[tree]:X: ' \
       '--value=[tree]:TEXT: ' \
+      '--best-of=[best-of]:N: ' \
+      '--majority=[best-of]:TEXT: ' \
       '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
       '--early-layers=[layers of the first model that requests with the strategy dola may compare with]:low|high|N,N..:(low high N,N..)' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \

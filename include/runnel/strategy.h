@@ -29,7 +29,7 @@ typedef struct rn_strategy_options {
     float length_penalty;    // -100..100, default 1
     int32_t early_stopping;  // of rn_early_stopping, default RN_EARLY_STOPPING_FALSE
     int32_t do_sample;       // 0 (default) or 1, as renormalize_logits
-    // "beam": the texts of rn_chunk.sequences, 1..num_beams, default 1
+    // "beam", "best-of": the texts of rn_chunk.sequences, default 1, at most num_beams or best_of
     int32_t num_return_sequences;
     int32_t renormalize_logits;
     // "contrastive"
@@ -48,6 +48,11 @@ typedef struct rn_strategy_options {
     int32_t tree_width;  // 1..16, default 4
     float c_puct;        // 0..100, default 1.25
     const char *value;   // "likelihood" (default: NULL) or "rollout:R", R 1..15
+    // "best-of"
+    int32_t best_of; // samples, 1..32, default 4
+    // What decides: NULL: the mean log-probability; "line": the last line that most samples have;
+    // else a regular expression, whose last match most samples have.
+    const char *majority;
 } rn_strategy_options;
 RN_API void rn_strategy_options_init_sized(rn_strategy_options *s, size_t struct_size);
 static inline void rn_strategy_options_init(rn_strategy_options *s) {

@@ -109,8 +109,16 @@ bool strategy_form_apply(const strategy_form *f, rn_request *req, rn_strategy_op
     return true;
 }
 
+void strategy_form_choose(strategy_form *f, const char *strategy, const char *name, double value) {
+    rn_strategy_option o;
+    if (!f->strategy) f->strategy = strategy;
+    for (size_t i = 0; name && option_at(i, &o); i++)
+        if (strcmp(o.name, name) == 0) f->numbers[i] = value;
+}
+
 int32_t strategy_form_n_seqs(const strategy_form *f) {
-    return strcmp(name_of(f), "beam") == 0 ? (int32_t)number_of(f, "num_beams") - 1 : 0;
+    const bool is_beam = strcmp(name_of(f), "beam") == 0, is_best = strcmp(name_of(f), "best-of") == 0;
+    return is_beam || is_best ? (int32_t)number_of(f, is_beam ? "num_beams" : "best_of") - 1 : 0;
 }
 
 const char *strategy_form_early_layers(const strategy_form *f) {

@@ -28,6 +28,8 @@ bool strategy_form_check(const strategy_form *f);
 // Sets the request's strategy and its options; out is the caller's. False: it is unknown, or an option is out of range or of
 // another strategy.
 bool strategy_form_apply(const strategy_form *f, rn_request *req, rn_strategy_options *out, rn_error *err);
+// For clients that name no strategy but ask for one: sets it, unless one is named, and one of its numbers (option NULL: none).
+void strategy_form_choose(strategy_form *f, const char *strategy, const char *option, double value);
 // Sequences beside a stream's own that the engine reserves for it (rn_engine_options.n_seqs).
 int32_t strategy_form_n_seqs(const strategy_form *f);
 

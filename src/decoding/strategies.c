@@ -8,6 +8,8 @@ const struct strategy_kind strategy_kinds[] = {
      .help = "token by token, by the sampling options"},
     {"beam", beam_strategy_create, .is_for_requests = true, .set_sampling = beam_set_sampling,
      .help = "the most probable whole text of several that are followed at once"},
+    {"best-of", best_strategy_create, .is_for_requests = true,
+     .help = "the best of several samples, or what most say"},
     {"contrastive", contrastive_strategy_create, .is_for_requests = true, .set_sampling = contrastive_set_sampling,
      .help = "the probable token after which the text repeats itself least"},
     {"contrastive-decoding", contrastive_decoding_strategy_create, .is_for_requests = true, .needs_amateur = true,

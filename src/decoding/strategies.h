@@ -6,6 +6,7 @@
 
 rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err);
 rn_status beam_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err);
+rn_status best_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err);
 rn_status beam_set_sampling(const struct strategy_options *o, struct sampling_params *p, rn_error *err);
 rn_status contrastive_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err);
 rn_status contrastive_set_sampling(const struct strategy_options *o, struct sampling_params *p, rn_error *err);

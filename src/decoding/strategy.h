@@ -128,6 +128,9 @@ struct token_walk {
     // Does a token that may follow end the answer: an end or stop token, a stop string, the grammar? Limits are the strategy's.
     rn_status (*ends)(void *user, int32_t token, bool *ends, rn_error *err);
     void (*tell)(void *user, const float *logits, int32_t token, struct token_told *out);
+    // Where the options name a majority: groups[i] is the first of these whole answers that says the same as answer i, and -1 where it
+    // says nothing. RN_E_LIMIT, RN_E_NOMEM.
+    rn_status (*vote)(void *user, const struct sequence_found *found, int32_t n, int32_t *groups, rn_error *err);
     void *user;
     int32_t n_end_tokens;  // that may end an answer
     int32_t padding_token; // -1: none
@@ -368,7 +371,7 @@ struct strategy_kind {
     // Changes the sampling parameters of a request to what it does with them; NULL: nothing. RN_E_ARG, RN_E_UNSUPPORTED.
     rn_status (*set_sampling)(const struct strategy_options *o, struct sampling_params *p, rn_error *err);
 };
-// "sample": greedy decoding and sampling, one row in, one token out. "beam": beam search. "contrastive":
+// "sample": greedy decoding and sampling, one row in, one token out. "beam": beam search. "best-of": the best of several samples. "contrastive":
 // contrastive search. "contrastive-decoding", "dola": sampling from what the model says more than an
 // amateur, or than its own early layers. "tree": tree search. "score": params is a struct score_params. "embed": params is
 // a struct embed_params. "prompt_scores": adds to its inner strategy.

@@ -23,7 +23,7 @@ const struct strategy_option strategy_options_table[] = {
      .help = "draw the continuations by the sampling options, in place of the most probable ones"},
     {FIELD(renormalize_logits), .strategies = "beam", SWITCH_WORDS,
      .help = "make log-probabilities of what penalties, biases and masks leave of them"},
-    {FIELD(num_return_sequences), .strategies = "beam", .kind = STRATEGY_INT, .min = 1, .max = 32, .def = 1,
+    {FIELD(num_return_sequences), .strategies = "beam|best-of", .kind = STRATEGY_INT, .min = 1, .max = 32, .def = 1,
      .help = "texts that are returned, best first"},
     {FIELD(penalty_alpha), .strategies = "contrastive", .kind = STRATEGY_REAL, .min = 0, .max = 1, .def = 0.6,
      .help = "how much it counts against a token that the text would go on as it did before; 0 is greedy"},
@@ -47,6 +47,11 @@ const struct strategy_option strategy_options_table[] = {
      .help = "how much what the model finds probable is preferred to what was found to be good"},
     {FIELD(value), .strategies = "tree", .kind = STRATEGY_TEXT,
      .help = "what a text is worth: likelihood, or rollout:R, its likelihood after R more tokens"},
+    {FIELD(best_of), .strategies = "best-of", .kind = STRATEGY_INT, .min = 1, .max = 32, .def = 4,
+     .help = "samples, with the seeds seed, seed + 1, ..."},
+    {FIELD(majority), .strategies = "best-of", .kind = STRATEGY_TEXT,
+     .help = "choose what most samples say: in their last line (line), or in the last match of a regular expression; "
+             "default: the most probable sample"},
 };
 const size_t strategy_n_options = sizeof strategy_options_table / sizeof *strategy_options_table;
 

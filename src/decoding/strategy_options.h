@@ -29,6 +29,8 @@ struct strategy_options {
     int32_t simulations, tree_width;
     float c_puct;
     const char *value; // NULL: "likelihood"
+    int32_t best_of;
+    const char *majority; // NULL: not given
 };
 
 struct strategy_option {

@@ -568,7 +568,7 @@ void stream_gate_look_ahead(rn_stream *s);
 
 // token_walk.c: s->play.walk_ops, and the walk itself if the strategy asks it; destroy: NULL is fine.
 void stream_walk_describe(rn_stream *s);
-rn_status stream_walk_create(rn_stream *s, rn_error *err);
+rn_status stream_walk_create(rn_stream *s, const struct strategy_options *o, rn_error *err);
 void stream_walk_destroy(rn_stream *s);
 // Where the stream's grammar is moved by a walk: behind tokens [n] of its answer.
 rn_status stream_walk_go(rn_stream *s, const int32_t *tokens, int32_t n, rn_error *err);
@@ -578,6 +578,9 @@ rn_status stream_sequences_create(rn_stream *s, rn_error *err);
 void stream_sequences_destroy(rn_stream *s);
 void stream_sequences_add(rn_stream *s, const struct sequence_found *q);
 rn_status stream_sequences_show(rn_stream *s, rn_chunk *last, rn_error *err);
+struct text_buf;
+// Adds the text of tokens [n] of an answer, and a terminator.
+void stream_sequence_text(rn_stream *s, const int32_t *tokens, size_t n, struct text_buf *to);
 
 // forced_tokens.c: tokens that the grammar leaves no choice about (token_gate.forced; user: the stream). Any thread of the pool.
 // RN_E_LIMIT, RN_E_NOMEM.

@@ -62,7 +62,8 @@ FILLED_BY_CALLER(strategy_options, num_return_sequences,
                                               .simulations = 32,
                                               .tree_width = 4,
                                               .c_puct = 1.25F,
-                                              .relative_top = 0.1F})
+                                              .relative_top = 0.1F,
+                                              .best_of = 4})
 FILLED_BY_CALLER(chat, truncate, &(const rn_chat){.add_generation_prompt = true})
 FILLED_BY_CALLER(embed_options, cache_salt, NULL)
 FILLED_BY_CALLER(save_options, with_kv, NULL)

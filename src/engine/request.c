@@ -266,7 +266,7 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
     spec.outputs = s->play.keeps_output ? &s->play.outputs : NULL;
     spec.ngrams = s->model_slot->m->ngrams;
     if (st == RN_OK) st = kind->create(&spec, &s->play.strategy, err);
-    if (st == RN_OK && s->play.strategy->can_walk) st = stream_walk_create(s, err);
+    if (st == RN_OK && s->play.strategy->can_walk) st = stream_walk_create(s, options, err);
     if (st == RN_OK && r->accept_revisions && s->grammar.g && !s->play.walk)
         st = fail(err, RN_E_ARG, "accept_revisions: excludes a grammar");
     if (st == RN_OK && spec.gate && !s->play.strategy->can_rewind && (!s->play.walk || r->n_banned_strings))

@@ -32,6 +32,8 @@ static const struct {
     BOTH(tree_width),
     BOTH(c_puct),
     BOTH(value),
+    BOTH(best_of),
+    BOTH(majority),
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
@@ -68,9 +70,14 @@ bool rn_strategy_option_at(size_t i, rn_strategy_option *option) {
     return true;
 }
 
-static void write_field(rn_strategy_options *own, const char *name, const void *value, size_t n) {
+union value {
+    float real;
+    int32_t number;
+    const char *text;
+};
+static void write_field(rn_strategy_options *own, const char *name, union value value) {
     for (size_t i = 0; i < N_FIELDS; i++)
-        if (strcmp(fields[i].name, name) == 0) memcpy((char *)own + fields[i].theirs, value, n);
+        if (strcmp(fields[i].name, name) == 0) memcpy((char *)own + fields[i].theirs, &value, fields[i].n_bytes);
 }
 
 rn_status rn_strategy_options_set(rn_strategy_options *s, const char *name, double value, rn_error *err) {
@@ -86,9 +93,9 @@ rn_status rn_strategy_options_set(rn_strategy_options *s, const char *name, doub
     if (row->kind != STRATEGY_REAL && value != floor(value))
         return fail(err, RN_E_ARG, "%s: %g is not a whole number", name, value);
     if (row->kind == STRATEGY_REAL)
-        write_field(&own, name, &(float){(float)value}, sizeof(float));
+        write_field(&own, name, (union value){.real = (float)value});
     else
-        write_field(&own, name, &(int32_t){(int32_t)value}, sizeof(int32_t));
+        write_field(&own, name, (union value){.number = (int32_t)value});
     sized_write(&public_strategy_options, &own, s);
     return RN_OK;
 }
@@ -116,9 +123,9 @@ rn_status rn_strategy_options_set_text(rn_strategy_options *s, const char *name,
     const int32_t number = row->kind == STRATEGY_WORD ? word_number(row->words, text) : 0;
     if (number < 0) return fail(err, RN_E_ARG, "%s: \"%.60s\" is not one of %s", name, text, row->words);
     if (row->kind == STRATEGY_WORD)
-        write_field(&own, name, &number, sizeof number);
+        write_field(&own, name, (union value){.number = number});
     else
-        write_field(&own, name, &text, sizeof text);
+        write_field(&own, name, (union value){.text = text});
     sized_write(&public_strategy_options, &own, s);
     return RN_OK;
 }

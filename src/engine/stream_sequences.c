@@ -43,17 +43,16 @@ void stream_sequences_add(rn_stream *s, const struct sequence_found *q) {
                                   .finish_reason = q->is_whole ? RN_FINISH_STOP : RN_FINISH_LENGTH};
 }
 
-// Adds the text of these tokens and a terminator.
-static void add_text(rn_stream *s, struct text_buf *to, const rn_sequence *q) {
+void stream_sequence_text(rn_stream *s, const int32_t *tokens, size_t n, struct text_buf *to) {
     struct choice c = {.n_healed = s->text.n_heal_given,
                        .utf8 = {.keep_invalid = s->text.choices[0].utf8.keep_invalid}};
     stop_matcher_init(&c.matcher, s->text.stops);
-    for (size_t i = 0; i < q->n_tokens; i++) {
-        if (s->grammar_frames) (void)stream_walk_go(s, q->tokens, (int32_t)i, NULL); // has been there before
-        text_buf_add(to, s->text.b, stream_pass_token(s, &c, q->tokens[i]).n);
+    for (size_t i = 0; i < n; i++) {
+        if (s->grammar_frames) (void)stream_walk_go(s, tokens, (int32_t)i, NULL); // has been there before
+        text_buf_add(to, s->text.b, stream_pass_token(s, &c, tokens[i]).n);
     }
-    const size_t n = c.matcher.matched >= 0 ? 0 : utf8_assembler_finish(&c.utf8, s->text.a);
-    text_buf_add(to, s->text.b, stop_matcher_push(&c.matcher, s->text.a, n, s->text.b));
+    const size_t n_held = c.matcher.matched >= 0 ? 0 : utf8_assembler_finish(&c.utf8, s->text.a);
+    text_buf_add(to, s->text.b, stop_matcher_push(&c.matcher, s->text.a, n_held, s->text.b));
     text_buf_add(to, s->text.b, stop_matcher_finish(&c.matcher, s->text.b));
     text_buf_add(to, "", 1);
 }
@@ -64,7 +63,7 @@ rn_status stream_sequences_show(rn_stream *s, rn_chunk *last, rn_error *err) {
     const bool is_whole = last->finish_reason == RN_FINISH_STOP || last->finish_reason == RN_FINISH_LENGTH;
     if (!l || !is_whole) return RN_OK;
     for (int32_t i = 0; i < l->n; i++) {
-        add_text(s, &l->texts, &l->of[i]);
+        stream_sequence_text(s, l->of[i].tokens, l->of[i].n_tokens, &l->texts);
         ends[i] = l->texts.n;
     }
     if (l->texts.failed) return fail(err, RN_E_NOMEM, "stream: out of memory for the texts of %d answers", l->n);

@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/token_prefix.h"
+#include "text/text_buf.h"
+#include "tokenizer/pattern.h"
 #include <string.h>
 
 // The text behind the first tokens, as far as stop strings and healed bytes go by it.
@@ -19,6 +21,8 @@ struct walk_state {
     int32_t *tokens; // [n_most] where the sampler and the grammar are
     int32_t n, n_most;
     struct walk_text *texts; // [n_most + 1]; NULL: the text does not matter
+    pattern *votes;          // whose last match an answer says; NULL: its last line
+    pattern_match *match;    // of votes
 };
 
 static bool reads_text(const rn_stream *s) { return s->text.stops || s->text.n_heal > s->text.n_heal_given; }
@@ -105,6 +109,76 @@ static void tell(void *user, const float *logits, int32_t token, struct token_to
     out->rank = token_rank(logits, n_vocab, token);
 }
 
+// ---- what most answers say ----
+
+// Where in a text its last line is that is not blank.
+static struct pattern_hit last_line(const char *text, size_t n) {
+    while (n > 0 && strchr(" \t\r\n", text[n - 1])) n--;
+    size_t from = n;
+    while (from > 0 && text[from - 1] != '\n') from--;
+    while (from < n && strchr(" \t", text[from])) from++;
+    return (struct pattern_hit){from, n, n > from};
+}
+
+static rn_status find_answer(const struct walk_state *w, const char *text, size_t n, struct pattern_hit *answer,
+                             rn_error *err) {
+    struct pattern_hit hit = {.found = true};
+    *answer = (struct pattern_hit){0};
+    if (!w->votes) {
+        *answer = last_line(text, n);
+        return RN_OK;
+    }
+    for (size_t from = 0; from <= n; from = hit.end > from ? hit.end : from + 1) {
+        while (from < n && ((unsigned char)text[from] & 0xc0) == 0x80) from++; // not within a character
+        const rn_status st = pattern_find(w->votes, w->match, text, n, from, &hit, err);
+        if (st != RN_OK) return fail_in(err, st, "majority");
+        if (!hit.found) break;
+        *answer = hit;
+    }
+    return RN_OK;
+}
+
+static bool says_same(const char *a, struct pattern_hit x, const char *b, struct pattern_hit y) {
+    return x.found && y.found && x.end - x.begin == y.end - y.begin &&
+           memcmp(a + x.begin, b + y.begin, x.end - x.begin) == 0;
+}
+
+static rn_status vote(void *user, const struct sequence_found *found, int32_t n, int32_t *groups, rn_error *err) {
+    rn_stream *const s = user;
+    struct text_buf texts = {0};
+    struct pattern_hit answers[STRATEGY_MAX_SEQS];
+    size_t begins[STRATEGY_MAX_SEQS];
+    rn_status st = RN_OK;
+    for (int32_t i = 0; i < n && st == RN_OK; i++) {
+        begins[i] = texts.n;
+        stream_sequence_text(s, found[i].tokens, (size_t)found[i].n, &texts);
+        if (texts.failed)
+            st = fail(err, RN_E_NOMEM, "majority: out of memory for the texts of %d answers", n);
+        else
+            st = find_answer(s->play.walk, texts.s + begins[i], texts.n - begins[i] - 1, &answers[i], err);
+    }
+    for (int32_t i = 0; i < n && st == RN_OK; i++) {
+        groups[i] = answers[i].found ? i : -1;
+        for (int32_t k = 0; k < i && groups[i] == i; k++)
+            if (says_same(texts.s + begins[i], answers[i], texts.s + begins[k], answers[k])) groups[i] = k;
+    }
+    text_buf_free(&texts);
+    return st;
+}
+
+static rn_status open_votes(struct walk_state *w, const char *majority, rn_error *err) {
+    if (!majority || strcmp(majority, "line") == 0) return RN_OK;
+    const size_t n = strlen(majority);
+    rn_error own = {0};
+    if (n > PATTERN_MAX_BYTES)
+        return fail(err, RN_E_LIMIT, "majority: an expression of %zu bytes, limit %d", n, PATTERN_MAX_BYTES);
+    const rn_status st = pattern_create((struct vocab_str){majority, (uint32_t)n}, true, &w->votes, &own);
+    if (st == RN_E_FORMAT) return fail(err, RN_E_ARG, "majority: %s", own.text);
+    if (st != RN_OK) return fail(err, st, "majority: %s", own.text);
+    w->match = pattern_match_create();
+    return w->match ? RN_OK : fail(err, RN_E_NOMEM, "majority: out of memory");
+}
+
 void stream_walk_describe(rn_stream *s) {
     const rn_model *const m = s->model_slot->m;
     int32_t n_ends = s->text.ignore_eos ? 0 : m->n_end;
@@ -115,22 +189,23 @@ void stream_walk_describe(rn_stream *s) {
                             .mask = mask,
                             .ends = ends,
                             .tell = tell,
+                            .vote = vote,
                             .user = s,
                             .n_end_tokens = n_ends,
                             .padding_token = package_vocab(m->pkg)->pad,
                             .is_idle = !reads_text(s) && !s->grammar.g && !sampler_reads_tokens(s->play.sampler)};
 }
 
-rn_status stream_walk_create(rn_stream *s, rn_error *err) {
+rn_status stream_walk_create(rn_stream *s, const struct strategy_options *o, rn_error *err) {
     const size_t n_most = (size_t)(s->n_limit - s->n_prompt);
     struct walk_state *const w = s->play.walk = mem_calloc(1, sizeof *w);
     if (w) w->n_most = (int32_t)n_most;
     if (w && (w->tokens = mem_alloc((n_most + 1) * sizeof *w->tokens)) &&
         (!reads_text(s) || (w->texts = mem_alloc((n_most + 1) * sizeof *w->texts)))) {
-        if (!w->texts) return RN_OK;
+        if (!w->texts) return open_votes(w, o->majority, err);
         w->texts[0] = (struct walk_text){.n_healed = s->text.n_heal_given};
         stop_matcher_init(&w->texts[0].matcher, s->text.stops);
-        return RN_OK;
+        return open_votes(w, o->majority, err);
     }
     return fail(err, RN_E_NOMEM, "stream: out of memory for the texts of a search, of %zu tokens", n_most);
 }
@@ -139,5 +214,7 @@ void stream_walk_destroy(rn_stream *s) {
     if (!s->play.walk) return;
     mem_free(s->play.walk->tokens);
     mem_free(s->play.walk->texts);
+    pattern_destroy(s->play.walk->votes);
+    pattern_match_destroy(s->play.walk->match);
     mem_free(s->play.walk);
 }

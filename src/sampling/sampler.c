@@ -153,4 +153,6 @@ void sampler_rewind(sampler *s, size_t n) {
     s->n_accepted -= n;
 }
 
+void sampler_set_seed(sampler *s, uint64_t seed) { s->p.seed = seed; }
+
 void sampler_set_tried(sampler *s, uint32_t n_tried) { s->n_tried = n_tried; }

@@ -210,6 +210,8 @@ rn_status sampler_create(const struct sampling_params *p, const struct rowmath *
 // both are independent: they share no memory, but for stage_user, which stays the caller's. Errors:
 // RN_E_NOMEM.
 rn_status sampler_fork(const sampler *s, sampler **out, rn_error *err);
+// Draws from now on are those of another seed.
+void sampler_set_seed(sampler *s, uint64_t seed);
 void sampler_destroy(sampler *s);       // NULL is fine
 size_t sampler_bytes(const sampler *s); // memory that it owns, which is what a fork allocates
 // The most of any parameters, but for lists of biases, tokens and breakers, and a watermark: one

@@ -90,7 +90,7 @@ static const option engine_rows[] = {
          "32 to 256)"},
     {0, "beams", "N", OPTION_INT, offsetof(server, n_beams), 1, 32,
      .help =
-         "beams of a request with the strategy beam, at most; memory for them is reserved at start: a page of 64 tokens "
+         "beams, or samples of best-of, of a request, at most; memory for them is reserved at start: a page of 64 tokens "
          "for each further one of each stream, and with recurrent layers a state (default 1)"},
     {0, "target-itl-ms", "MS", OPTION_INT, offsetof(server, target_itl_ms), 0, 60000,
      .help = "split prefill so that running streams get a token at least this often, or at least "

@@ -94,7 +94,7 @@ WRONG = [
     (['run', '--speculate', 'ngram', '--no-speculate', 'x'], '--no-speculate: has no effect with --speculate'),
     (['run', '--draft', 'm.gguf', '--no-speculate', 'x'], '--draft: has no effect without --speculate draft'),
     (['run', '--speculate', 'ngram', '--draft-max', '64', 'x'], '--draft-max: 64 is outside 1..63'),
-    (['run', '--strategy', 'x', 'x'], "--strategy: 'x' is not one of sample|beam"),
+    (['run', '--strategy', 'x', 'x'], "--strategy: 'x' is not one of sample|beam|best-of"),
     (['run', '--num-beams', '4', 'x'], '--num-beams: is an option of --strategy beam, not of sample'),
     (['batch', '--strategy', 'sample', '--early-stopping', 'never', '-'], '--early-stopping: is an option of --strategy beam, not of sample'),
     (['run', '--strategy', 'beam', '--num-beams', '33', 'x'], '--num-beams: 33 is outside 1..32'),

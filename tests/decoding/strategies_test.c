@@ -91,7 +91,7 @@ TEST(each_kind_is_found_by_its_name_and_an_unknown_name_gives_those_there_are) {
     for (size_t i = 0; i < strategy_n_kinds; i++) CHECK(strategy_find(strategy_kinds[i].name) == &strategy_kinds[i]);
     CHECK_INT(strategy_create("beem", &(struct strategy_spec){0}, &s, &err), RN_E_ARG);
     CHECK(s == NULL);
-    CHECK_HAS(err.text, "strategy: \"beem\" is unknown; known ones are sample, beam, contrastive");
+    CHECK_HAS(err.text, "strategy: \"beem\" is unknown; known ones are sample, beam, best-of, contrastive");
 }
 
 struct scores {

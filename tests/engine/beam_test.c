@@ -489,7 +489,7 @@ TEST(what_beams_cannot_do_is_refused_by_name) {
     REFUSED("banned_strings: the strategy \"beam\" cannot rule tokens out", p.r.banned_strings = banned,
             p.r.n_banned_strings = 1);
     REFUSED("guidance_scale: the strategy \"beam\" has no negative prompt", p.r.guidance_scale = 2);
-    REFUSED("speculate: the strategy \"beam\" makes no guesses", p.r.speculate = "ngram");
+    REFUSED("speculate: the strategy \"beam\" takes no guesses", p.r.speculate = "ngram");
     REFUSED("strategy beam: needs 9 sequences for a stream, 7 are planned", p.o.num_beams = 8);
     toy_rig_close(&g);
 }

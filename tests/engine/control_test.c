@@ -562,9 +562,10 @@ TEST(a_request_names_a_strategy_that_generates) {
     } rows[] = {
         {NULL, NULL},
         {"sample", NULL},
-        {"beams", "strategy: beams is unknown; known ones are sample, beam"},
-        {"", "strategy:  is unknown; known ones are sample, beam"},
-        {"score", "strategy: score is unknown; known ones are sample, beam"}, // reads a prompt, and needs params
+        {"beams", "strategy: beams is unknown; known ones are sample, beam, best-of"},
+        {"", "strategy:  is unknown; known ones are sample, beam, best-of"},
+        {"score",
+         "strategy: score is unknown; known ones are sample, beam, best-of"}, // reads a prompt, and needs params
     };
     struct fixture f;
     struct outcome want, got;

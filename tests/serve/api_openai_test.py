@@ -77,7 +77,7 @@ REFUSED = [   # path, body, status, code, param, why
     (TEXT, {'prompt': [1, 4096]}, 'invalid_token', 'prompt', 'token n_vocab'),
     (TEXT, {'prompt': 'a ' * 2000}, 'context_length_exceeded', 'prompt', 'too long'),
     (TEXT, {'prompt': 'a', 'suffix': 'b'}, 'unsupported_parameter', 'suffix', 'no tokens for a prompt with a hole'),
-    (TEXT, {'prompt': 'a', 'best_of': 2}, 'unsupported_parameter', 'best_of', 'best_of'),
+    (TEXT, {'prompt': 'a', 'best_of': 2}, 'invalid_value', 'strategy', 'strategy: 2 texts at once, more than this server has room for (--beams 1)'),
     (TEXT, {'prompt': 'a', 'mirostat': 3}, 'invalid_value', 'mirostat', 'no such version'),
     (TEXT, {'prompt': 'a', 'samplers': ['top_k', 'infill']}, 'invalid_value', 'samplers', 'no such stage'),
     (TEXT, {'prompt': 'a', 'samplers': 'top_k;top_k'}, 'invalid_value', 'samplers', 'twice'),

@@ -90,7 +90,8 @@ SEARCH = {
     'amateur_weight': Field((1,), (-0.5, 11, 'x', True)), 'amateur_temperature': Field((1,), (0, 101, 'x', True)), 'relative_top': Field((0.1,), (-0.5, 1.5, 'x', True)),
     'simulations': Field((32,), (0, 4097, 'x', True)), 'tree_width': Field((4,), (0, 17, 'x', True)), 'c_puct': Field((1.25,), (-0.5, 101, 'x', True)),
     'value': Field((), ('likelihood', 5, [], {})), 'dola_layers': Field((), ('low', 5, [], {})),  # of one strategy alone
-    'renormalize_logits': Field((False,), (5, 'x')), 'num_return_sequences': Field((1,), (0, 33, 'x', True)),
+    'renormalize_logits': Field((False,), (5, 'x')), 'best_of': Field((1,), (0, 33, 'x', [], {})), 'use_beam_search': Field((False,), ('', 5, 'true', [], {})),
+    'beam_width': Field((4,), (0, 33, 'x')), 'majority': Field((), (5, [], {}, True)), 'num_return_sequences': Field((1,), (0, 33, 'x', True)),
 }
 LIMITS = {
     'stop': Field(('.', EMOJI, ['a'], ['.', ' the', 'zz'], [f'{i}?' for i in range(16)], 'z' * 256, []),
@@ -288,7 +289,7 @@ CONTROLS = {'credit': {'tokens': whole((1, 1000, 2**31 - 1), 1, 2**31 - 1)}, 'ra
 # Known and not honoured: 400 `unsupported_parameter`, but for values that ask for nothing.
 GUIDED = {'guided_whitespace_pattern': ' '}
 REFUSED = {
-    COMPLETIONS: {**GUIDED, 'best_of': 2, 'use_beam_search': True, 'logits_processors': ['a.b'], 'detokenize': False,
+    COMPLETIONS: {**GUIDED, 'logits_processors': ['a.b'], 'detokenize': False,
                   'prompt_embeds': 'a', 'n_probs': 5, 'n_keep': 4, 'n_discard': 4, 'id_slot': 1, 'store': True, 'suffix': 'a'},
     CHAT: {**GUIDED, 'store': True, 'prompt_logprobs': 1, 'truncate_prompt_tokens': 5, 'modalities': ['audio'], 'audio': {}},
     LLAMA: {'n': 2, 'guided_whitespace_pattern': ' '},

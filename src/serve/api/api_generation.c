@@ -119,6 +119,23 @@ static bool each_kept(void *target, size_t i, const char *key, const json_item *
     return n != 0;
 }
 
+// As OpenAI and vLLM have it: the best of so many answers; 1 asks for nothing.
+static bool each_best_of(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    int64_t n;
+    if (!json_item_whole(value, 1, 32, &n, why)) return false;
+    if (n > 1) strategy_form_choose(&((api_generation *)target)->g.strategy, "best-of", "best_of", (double)n);
+    return true;
+}
+
+static bool each_beam_search(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    bool is_on;
+    if (!json_item_bool(value, &is_on, why)) return false;
+    if (is_on) strategy_form_choose(&((api_generation *)target)->g.strategy, "beam", NULL, 0);
+    return true;
+}
+
 #define STREAM_OPTIONS_SCHEMA                                                                                        \
     "{'type':'object','properties':{'include_usage':" SCHEMA_SWITCH ",'continuous_usage_stats':" SCHEMA_SWITCH "}}"
 #define ALLOWED_SCHEMA   "{'type':'array','minItems':1,'items':" SCHEMA_ID "}"
@@ -137,6 +154,8 @@ static const member delivery_rows[] = {
     {"n_predict", MEMBER_INT, offsetof(api_generation, g.n), -1, INT32_MAX},
     {"top_k", MEMBER_EACH, .each = each_top_k, .schema = SCHEMA_WHOLE("-1", "1000000")},
     {"seed", MEMBER_EACH, .each = each_seed, .schema = SCHEMA_SEED("-1")},
+    {"best_of", MEMBER_EACH, .each = each_best_of, .schema = SCHEMA_WHOLE("1", "32")},
+    {"use_beam_search", MEMBER_EACH, .each = each_beam_search, .schema = SCHEMA_BOOL},
     {"allowed_token_ids", MEMBER_EACH, .each = each_allowed, .schema = ALLOWED_SCHEMA},
     {"bad_words", MEMBER_EACH, .each = each_bad_words, .schema = BAD_WORDS_SCHEMA},
     {"truncate_prompt_tokens", MEMBER_EACH, .each = each_kept,
@@ -172,10 +191,11 @@ static const struct {
     {"skip_eos", "ignore_eos"},
     {"cfg_scale", "guidance_scale"},
     {"typ_p", "typical_p"},
+    {"beam_width", "num_beams"},
 };
 
 // Members of the library that delivery_rows reads in another way.
-static const char *const own_forms[] = {"n", "top_k", "seed", NULL};
+static const char *const own_forms[] = {"n", "top_k", "seed", "best_of", NULL};
 
 const char *api_generation_name(const char *name) {
     for (size_t a = 0; a < sizeof aliases / sizeof *aliases; a++)
@@ -213,8 +233,6 @@ void api_generation_make_rows(api_generation_rows *rows, const char *const *left
 }
 
 static const api_refusal foreign[] = {
-    {"best_of", "1", "only as many answers are generated as are returned: use n"},
-    {"use_beam_search", "false", "beam search is named by strategy: beam"},
     {"logits_processors", "[]", "the server runs no code of its clients"},
     {"detokenize", "true", "the answer is text; return_token_ids adds the ids"},
     // Texts of tokens are joined as they are. true is what vLLM's clients send who did not choose.
@@ -263,6 +281,15 @@ bool api_generation_check(const api_generation *g, const struct server *s, size_
         if (memchr(g->g.stop[i], 0, g->g.stop_bytes[i]))
             return api_fail(e, API_UNSUPPORTED_PARAMETER, "include_stop_str_in_output",
                             "include_stop_str_in_output: stop[%zu] contains U+0000", i);
+    const int32_t n_texts = 1 + strategy_form_n_seqs(&g->g.strategy);
+    if (n_texts > s->n_beams)
+        return api_fail(e, API_INVALID_VALUE, "strategy",
+                        "strategy: %d texts at once, more than this server has room for (--beams %d)", n_texts,
+                        s->n_beams);
+    if (n_texts > 1 && g->n > 1)
+        return api_fail(
+            e, API_UNSUPPORTED_PARAMETER, "n",
+            "n: must be 1 with a strategy that finds several texts: num_return_sequences has more of them");
     if (g->session && g->n > 1) return api_fail(e, API_UNSUPPORTED_PARAMETER, "n", "n: must be 1 with a session");
     return check_names(g, e);
 }

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Searches over HTTP: beam search and the best of several samples, by runnel's members and by those of OpenAI's and vLLM's clients."""
+import json
+
+from api import chat_model, error_of, serving
+from serving import Folder, check, equal, main, test
+
+GENERATE, TEXT, CHAT = '/v1/runnel/generate', '/v1/completions', '/v1/chat/completions'
+
+
+def post(server, path, **body):
+    return server.post(path, json.dumps({'prompt': 'The cat', 'max_tokens': 8, 'ignore_eos': True, **body}))
+
+
+def generate(server, **body):
+    answer = post(server, GENERATE, **body)
+    equal(answer.status, 200, answer.body)
+    return answer.json['choices'][0]
+
+
+@test
+def a_beam_search_returns_its_sequences_best_first():
+    with Folder() as folder, serving(chat_model(folder), '--beams', '4') as s:
+        one = generate(s, strategy='beam', num_beams=4, num_return_sequences=3)
+        found = one['sequences']
+        equal(len(found), 3)
+        check(found[0]['score'] >= found[1]['score'] >= found[2]['score'], found)
+        equal((found[0]['text'], found[0]['tokens'], found[0]['finish_reason']), (one['text'], one['tokens'], 'length'))
+        check(all(abs(q['score'] - q['logprob'] / len(q['tokens'])) < 1e-6 for q in found), found)
+        equal(len({tuple(q['tokens']) for q in found}), 3)
+        greedy = generate(s, temp=0)
+        equal(generate(s, strategy='beam', num_beams=1)['tokens'], greedy['tokens'])
+        equal('sequences' in greedy, False)
+
+
+@test
+def clients_of_vllm_and_openai_ask_for_it_in_their_words():
+    with Folder() as folder, serving(chat_model(folder), '--beams', '4') as s:
+        for width in (2, 4):
+            want = generate(s, strategy='beam', num_beams=width, length_penalty=0.5, early_stopping=True)
+            answer = post(s, TEXT, use_beam_search=True, beam_width=width, length_penalty=0.5, early_stopping=True)
+            equal(answer.json['choices'][0]['text'], want['text'], answer.body)
+        want = generate(s, strategy='best-of', best_of=3, seed=5, temp=1.5)
+        equal(post(s, TEXT, best_of=3, seed=5, temperature=1.5).json['choices'][0]['text'], want['text'])
+        equal(post(s, TEXT, best_of=1, use_beam_search=False, length_penalty=1.0, seed=5).status, 200)
+
+
+@test
+def the_best_of_several_samples_is_one_of_those_with_the_next_seeds():
+    with Folder() as folder, serving(chat_model(folder), '--beams', '4') as s:
+        best = generate(s, strategy='best-of', best_of=4, num_return_sequences=4, seed=11, temp=1.2)
+        alone = [generate(s, seed=11 + i, temp=1.2)['tokens'] for i in range(4)]
+        equal(sorted(q['tokens'] for q in best['sequences']), sorted(alone))
+        equal(best['tokens'], best['sequences'][0]['tokens'])
+        generate(s, strategy='best-of', majority='line', temp=1.2)
+
+
+@test
+def what_a_server_has_no_room_for_is_refused_with_its_option():
+    with Folder() as folder, serving(chat_model(folder), '--beams', '2') as s:
+        for body, says in (({'strategy': 'beam'}, 'strategy: 4 texts at once, more than this server has room for (--beams 2)'),
+                           ({'strategy': 'beam', 'num_beams': 2, 'n': 2}, 'n: must be 1 with a strategy that finds several texts'),
+                           ({'num_beams': 2}, 'num_beams: is an option of the strategy beam, not of sample'),
+                           ({'strategy': 'best-of', 'best_of': 2, 'majority': '('}, 'majority: '),
+                           ({'strategy': 'greedy'}, "strategy: 'greedy' is not one of sample|beam|best-of")):
+            answer = post(s, TEXT, **body)
+            equal(answer.status, 400, answer.body)
+            check(says in error_of(answer.json)['message'], answer.body)
+
+
+@test
+def beams_stream_what_is_certain_and_end_with_the_whole_answer():
+    with Folder() as folder, serving(chat_model(folder), '--beams', '4') as s:
+        whole = generate(s, strategy='beam', num_beams=3, num_return_sequences=2)
+        lines = post(s, GENERATE, strategy='beam', num_beams=3, num_return_sequences=2, stream=True).body.decode().split('\n\n')
+        events = [json.loads(line[6:]) for line in lines if line.startswith('data: {')]
+        equal([t for e in events for t in e.get('tokens', [])], whole['tokens'])
+        equal([e['sequences'] for e in events if 'sequences' in e], [whole['sequences']])
+
+
+main()
