@@ -216,6 +216,17 @@ def beams_are_compared_with_samples_in_one_batch():
 
 
 @test
+def answers_of_a_search_are_measured_against_each_other():
+    settings = '{"name": "three", "strategy": "beam", "num_beams": 4, "num_return_sequences": 3, "n": 25}'
+    lane, other = compare('-s', settings, '-s', 'greedy', PROMPT)['lanes']
+    own = runnel('run', PROMPT, '-n', '25', '--strategy', 'beam', '--num-beams', '4', '--num-return-sequences', '3', '--json').ok().lines[-1]
+    equal(lane['sequences'], own['sequences'])
+    texts = [words(q['text']) for q in lane['sequences']]
+    near(lane['measures']['self_bleu'], sum(bleu(texts, i) for i in range(3)) / 3, 'self-BLEU of the answers')
+    check('sequences' not in other and 'self_bleu' not in other['measures'], other.keys())
+
+
+@test
 def a_conversation_is_answered():
     with Folder() as folder:
         (folder / 'm.gguf').write_bytes(script_model.make({'Q': ['An', ' answer']}, PLAIN))

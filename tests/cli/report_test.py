@@ -126,6 +126,19 @@ def plots(page, name):
 
 
 @test
+def the_answers_of_a_search_are_listed():
+    settings = '{"name": "three", "strategy": "beam", "num_beams": 4, "num_return_sequences": 3}'
+    with Folder() as folder:
+        lane, = runnel('compare', '-n', '25', '-s', settings, PROMPT, '--json', '--html', folder / 'c.html').ok().lines[0]['lanes']
+        page = Page(folder / 'c.html')
+        check_safe(page)
+        listed = [''.join(data for open_, data in page.texts if ('ol', 'answers') in open_ and open_[-1][0] == 'div')]
+        equal(listed, [''.join(q['text'] for q in lane['sequences'])])
+        for q in lane['sequences']:
+            check(f'score {q["score"]:.4f}, log-probability {q["logprob"]:.3f}' in page.text('span'), q)
+
+
+@test
 def signs_stand_where_texts_part():
     with Folder() as folder:
         lanes = runnel('compare', '-n', '40', '--seed', '7', '-s', 'greedy', '-s', 'focused', '-s', 'wild', '-s', '{"name": "same", "temp": 0}', PROMPT,

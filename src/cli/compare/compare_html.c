@@ -145,6 +145,21 @@ static void add_plot(bytes *to, const compare_lane *l, const struct extent *e) {
 
 // ---- the page -------------------------------------------------------------------------------------------------------
 
+// The other answers of a search, which are not the lane's text.
+static void add_sequences(bytes *to, const compare_lane *l) {
+    if (l->n_sequences < 2) return;
+    bytes_add_format(to, "<details><summary>%zu answers, the best first", l->n_sequences);
+    if (!isnan(l->self_bleu)) bytes_add_format(to, "; self-BLEU %.2f", l->self_bleu);
+    bytes_add_text(to, "</summary><ol class=\"answers\">");
+    for (const lane_sequence *q = l->sequences; q < l->sequences + l->n_sequences; q++) {
+        bytes_add_format(to, "<li><span class=\"soft\">score %.4f, log-probability %.3f</span><div class=\"tokens\">",
+                         q->score, q->logprob);
+        report_text(to, q->text.data ? q->text.data : "", q->text.n);
+        bytes_add_text(to, "</div></li>");
+    }
+    bytes_add_text(to, "</ol></details>");
+}
+
 static void add_lane(bytes *to, const comparison *c, size_t i, const struct extent *e) {
     const compare_lane *const l = &c->lanes[i];
     bytes_add_format(to, "<section class=\"lane\"><h3><b>%zu</b>", i + 1);
@@ -158,6 +173,7 @@ static void add_lane(bytes *to, const comparison *c, size_t i, const struct exte
     bytes_add_text(to, "</p>");
     add_text(to, c, i);
     add_plot(to, l, e);
+    add_sequences(to, l);
     bytes_add_text(to, "</section>\n");
 }
 

@@ -13,6 +13,7 @@ static void put_measures(json_writer *w, const compare_lane *l) {
     for (size_t k = 0; k < 3; k++) json_member_real(w, distinct[k], l->distinct[k]);
     json_member_real(w, "repetition", l->repetition);
     json_member_real(w, "bleu", l->bleu);
+    if (l->n_sequences > 0) json_member_real(w, "self_bleu", l->self_bleu);
     json_put_end(w, '}');
 }
 
@@ -42,6 +43,22 @@ static void put_logprobs(json_writer *w, const compare_lane *l) {
     json_put_end(w, ']');
 }
 
+static void put_sequences(json_writer *w, const compare_lane *l) {
+    if (l->n_sequences == 0) return;
+    json_member_begin(w, "sequences", '[');
+    for (const lane_sequence *q = l->sequences; q < l->sequences + l->n_sequences; q++) {
+        json_put_begin(w, '{');
+        json_put_key(w, "tokens");
+        json_put_ids(w, q->tokens.ids, q->tokens.n);
+        json_member_bytes(w, "text", &q->text);
+        json_member_real(w, "score", q->score);
+        json_member_real(w, "logprob", q->logprob);
+        json_member_string(w, "finish_reason", rn_finish_name(q->finish));
+        json_put_end(w, '}');
+    }
+    json_put_end(w, ']');
+}
+
 // Bytes that this text and each of all the others begin with.
 static void put_common(json_writer *w, const comparison *c, const compare_lane *l) {
     json_member_begin(w, "common", '[');
@@ -65,6 +82,7 @@ static void put_lane(json_writer *w, const comparison *c, const compare_lane *l)
     json_member_string(w, "finish_reason", rn_finish_name(l->finish));
     json_member_string(w, "finish_detail", l->detail);
     put_common(w, c, l);
+    put_sequences(w, l);
     put_measures(w, l);
     json_member_begin(w, "usage", '{');
     json_member_whole(w, "prompt_tokens", l->usage.prompt_tokens);

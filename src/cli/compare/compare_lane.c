@@ -57,7 +57,20 @@ static void add_tokens(compare_lane *l, const rn_chunk *c) {
     free(n);
 }
 
+static void keep_sequences(compare_lane *l, const rn_chunk *last) {
+    l->sequences = app_alloc((last->n_sequences + 1) * sizeof *l->sequences);
+    for (; l->n_sequences < last->n_sequences; l->n_sequences++) {
+        const rn_sequence *const from = &last->sequences[l->n_sequences];
+        lane_sequence *const to = &l->sequences[l->n_sequences];
+        *to = (lane_sequence){.score = from->score, .logprob = from->logprob, .finish = from->finish_reason};
+        bytes_add(&to->text, from->text, from->n_text);
+        to->tokens = (id_list){app_alloc((from->n_tokens + 1) * sizeof *to->tokens.ids), from->n_tokens};
+        if (from->n_tokens) memcpy(to->tokens.ids, from->tokens, from->n_tokens * sizeof *to->tokens.ids);
+    }
+}
+
 static void end(compare_lane *l, const rn_chunk *last) {
+    keep_sequences(l, last);
     l->is_done = true;
     l->finish = last->finish_reason;
     l->detail = app_copy_text(last->finish_detail);
@@ -104,6 +117,11 @@ void compare_lane_free(compare_lane *l) {
     free(l->detail);
     free(l->tokens);
     free(l->tops);
+    for (size_t i = 0; i < l->n_sequences; i++) {
+        bytes_free(&l->sequences[i].text);
+        free(l->sequences[i].tokens.ids);
+    }
+    free(l->sequences);
 }
 
 // ---- measures -------------------------------------------------------------------------------------------------------
@@ -121,11 +139,33 @@ static double mean_of(const compare_lane *l, double (*of)(const lane_token *)) {
 static double logprob_of(const lane_token *t) { return (double)t->logprob; }
 static double entropy_of(const lane_token *t) { return (double)t->entropy; }
 
+// The mean BLEU of texts, each with the others as references; NaN: none has one.
+static double self_bleu(const text_words *words, size_t n) {
+    double sum = 0;
+    size_t n_bleu = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double bleu = text_bleu(words, n, i);
+        if (!isnan(bleu)) sum += bleu, n_bleu++;
+    }
+    return n_bleu ? sum / (double)n_bleu : NAN;
+}
+
+static double self_bleu_of_sequences(const compare_lane *l) {
+    const size_t n = l->n_sequences;
+    text_span *const texts = app_alloc((n + 1) * sizeof *texts);
+    text_words *const words = app_alloc((n + 1) * sizeof *words);
+    for (size_t i = 0; i < n; i++) texts[i] = (text_span){l->sequences[i].text.data, l->sequences[i].text.n};
+    text_words_make(texts, n, words);
+    const double mean = self_bleu(words, n);
+    text_words_free(words, n);
+    free(words);
+    free(texts);
+    return mean;
+}
+
 double compare_measure(compare_lane *lanes, size_t n) {
     text_span *const texts = app_alloc(n * sizeof *texts);
     text_words *const words = app_alloc(n * sizeof *words);
-    double sum = 0;
-    size_t n_bleu = 0;
     for (size_t i = 0; i < n; i++) texts[i] = compare_lane_text(&lanes[i]);
     text_words_make(texts, n, words);
     for (size_t i = 0; i < n; i++) {
@@ -135,10 +175,11 @@ double compare_measure(compare_lane *lanes, size_t n) {
         for (size_t k = 0; k < 3; k++) l->distinct[k] = text_distinct(&words[i], k + 1);
         l->repetition = text_repetition(&words[i]);
         l->bleu = text_bleu(words, n, i);
-        if (!isnan(l->bleu)) sum += l->bleu, n_bleu++;
+        l->self_bleu = self_bleu_of_sequences(l);
     }
+    const double mean = self_bleu(words, n);
     text_words_free(words, n);
     free(words);
     free(texts);
-    return n_bleu ? sum / (double)n_bleu : NAN;
+    return mean;
 }

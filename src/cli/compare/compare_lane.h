@@ -19,6 +19,14 @@ typedef struct lane_token {
     int32_t n_top;
 } lane_token;
 
+// A whole answer that a search found (rn_sequence).
+typedef struct lane_sequence {
+    bytes text;
+    id_list tokens;
+    double score, logprob;
+    rn_finish finish;
+} lane_sequence;
+
 typedef struct compare_lane {
     char *name, *words; // words: the settings, for people
     char *settings;     // as JSON
@@ -41,10 +49,13 @@ typedef struct compare_lane {
     uint64_t seed;
     rn_usage usage;
     double first_ms, decode_ms;
+    lane_sequence *sequences; // of a search, best first
+    size_t n_sequences;
 
     // compare_measure() fills these. NaN: there are too few words or tokens.
     double logprob, entropy; // means over its tokens, nats
     double distinct[3], repetition, bleu;
+    double self_bleu; // of its sequences
 } compare_lane;
 
 // Takes all chunks that are there. False: an error that has been printed.

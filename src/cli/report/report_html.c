@@ -16,7 +16,7 @@ __asm__(".pushsection .rodata\n"
 PART report_css[], report_css_end[], report_js[], report_js_end[];
 
 // tests/cli/report_test.py says what they must be.
-#define CSS_HASH "sha256-biYY1IynEYteFaBPP5XSMko7JCFfC34bmSktHK+VwCg="
+#define CSS_HASH "sha256-2qaiV/yQQzr99BMh4kv7nVphqPeWPgbibblpwzOPLXY="
 #define JS_HASH  "sha256-NkBl/KmWTXIok5W4i/KDwaMc93I3FiVv4jlVwYaFIQc="
 
 void report_begin(bytes *to, const char *title) {
