@@ -355,7 +355,7 @@ complete -c runnel -n '__runnel_command_is chat' -l json-space -a 'dumps compact
 complete -c runnel -n '__runnel_command_is chat' -s h -l help -d 'show this page'
 complete -c runnel -n '__runnel_command_is chat' -l version -d 'show the program\'s version'
 complete -c runnel -n '__runnel_command_is compare' -s m -l model -F -a '(__runnel_models)' -r -d 'a GGUF file, a Hugging Face folder, or the name of a fetched model'
-complete -c runnel -n '__runnel_command_is compare' -s s -l settings -a 'greedy focused balanced creative wild beam' -x -d 'a way of generating'
+complete -c runnel -n '__runnel_command_is compare' -s s -l settings -a 'greedy focused balanced creative wild beam contrastive tree' -x -d 'a way of generating'
 complete -c runnel -n '__runnel_command_is compare' -s p -l prompt -x -d 'the prompt, like PROMPT'
 complete -c runnel -n '__runnel_command_is compare' -s f -l file -F -r -d 'the prompt is the file\'s text without its last line break'
 complete -c runnel -n '__runnel_command_is compare' -l ids -x -d 'the prompt is these token ids: 1,2,3'

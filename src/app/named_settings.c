@@ -12,6 +12,8 @@ const named_settings named_settings_rows[] = {
     {"creative", "temp 1.2, top-k 50",      SAMPLE(1.2, 50, 1), 0},
     {"wild",     "temp 1.5, top-k 100",     SAMPLE(1.5, 100, 1), 0},
     {"beam",     "beam search, 4 beams",    "{\"strategy\": \"beam\", \"num_beams\": 4}", 3},
+    {"contrastive", "contrastive search", "{\"strategy\": \"contrastive\"}", 0},
+    {"tree",     "tree search",             "{\"strategy\": \"tree\"}", 0},
     {0},
 };
 // clang-format on

@@ -216,6 +216,14 @@ def beams_are_compared_with_samples_in_one_batch():
 
 
 @test
+def other_strategies_stand_beside_them_by_name():
+    lanes = compare('-n', '15', '--seed', '3', *flags(['contrastive', 'tree', 'beam', 'wild']), PROMPT)['lanes']
+    for lane in lanes[:2]:
+        own = runnel('run', PROMPT, '-n', '15', '--seed', '3', '--strategy', lane['name']).ok().text
+        equal(lane['text'], own, lane['name'])
+
+
+@test
 def answers_of_a_search_are_measured_against_each_other():
     settings = '{"name": "three", "strategy": "beam", "num_beams": 4, "num_return_sequences": 3, "n": 25}'
     lane, other = compare('-s', settings, '-s', 'greedy', PROMPT)['lanes']
@@ -363,7 +371,7 @@ def plain_terminals_get_no_escapes():
 
 
 WRONG = [
-    (['-s', 'gredy'], "--settings: 'gredy' is not one of greedy, focused, balanced, creative, wild, beam, code, chat, story, summary, nor a JSON object: did you mean greedy?"),
+    (['-s', 'gredy'], "--settings: 'gredy' is not one of greedy, focused, balanced, creative, wild, beam, contrastive, tree, code, chat, story, summary, nor a JSON object: did you mean greedy?"),
     (['-s', '{"temp": 9}'], '--settings: {"temp": 9}: temp: 9 is outside 0..5'),
     (['-s', '{"temp": 1'], '--settings: {"temp": 1: '),
     (['-s', '{"strength": 1}'], 'strength: unknown member'),

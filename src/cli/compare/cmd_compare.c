@@ -71,7 +71,7 @@ static const option compared_rows[] = {
              "program's own); repeatable, up to 8"},
     {'s', "settings", "NAME|JSON", OPTION_EACH, .each = take_settings,
      .help =
-         "a way of generating: greedy, focused, balanced, creative, wild, beam; another preset; or the members of a "
+         "a way of generating: greedy, focused, balanced, creative, wild, beam, contrastive, tree; another preset; or the members of a "
          "request as a JSON object, with its \"name\"; repeatable, up to 16 (default greedy, balanced, creative; "
          "with several models greedy)"},
 };
