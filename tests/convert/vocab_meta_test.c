@@ -125,7 +125,7 @@ TEST(rows_without_a_token_get_one_that_is_unused) {
     if (!CHECK_OK(put_vocab(&p, &v, &err), &err) || !CHECK_OK(gguf_read_vocab(&p.g, &mem, &got, &err), &err)) return;
     CHECK_INT(got.n_tokens, 8 + N_MORE);
     for (int32_t i = 8; i < got.n_tokens; i++) {
-        char want[16];
+        char want[24];
         snprintf(want, sizeof want, "[PAD%d]", i);
         CHECK(got.tokens[i].text.n == strlen(want) && memcmp(got.tokens[i].text.s, want, strlen(want)) == 0);
         CHECK(got.tokens[i].kind == TOKEN_UNUSED && got.tokens[i].score == -10000);
