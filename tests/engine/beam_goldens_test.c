@@ -86,7 +86,9 @@ static void check_sequences(const json_t *c, const rn_chunk *last) {
         const rn_sequence *const q = &last->sequences[i];
         int32_t ids[MOST_TOKENS];
         const size_t n = ids_of(json_array_get(sequences, i), ids);
-        check_note("case %s, sequence %zu", json_dumps(c, JSON_COMPACT), i);
+        char *const text = json_dumps(c, JSON_COMPACT);
+        check_note("case %s, sequence %zu", text ? text : "", i);
+        free(text);
         CHECK(is_same(q->tokens, q->n_tokens, ids, n));
         const double score = json_number_value(json_array_get(scores, i));
         CHECK(fabs(q->score - score) <= 1e-4 * fmax(1, fabs(score) / 10)); // sums have more of it
