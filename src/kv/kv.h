@@ -59,7 +59,7 @@ struct kv_slot { // where a position's keys and values are, in one group
     int32_t page, slot;
 };
 // Work for the backend, in order, before it stores new rows: copy slots [slot_src, +n) of page src
-// to page dst at slot_dst. A failure ends the operation that needed the copy (kv_append, kv_keep):
+// to page dst at slot_dst. A failure ends the operation that needed the copy (kv_append, kv_scratch_add, kv_keep):
 // committed positions stay as they were.
 struct kv_copy {
     int32_t group, src, slot_src, dst, slot_dst, n;
@@ -119,7 +119,8 @@ void kv_snapshot(kv *k, kv_seq s);
 // no positions, all zeros; or there are no states.
 int32_t kv_seq_state(const kv *k, kv_seq s, int32_t n);
 // One more scratch node below `parent` (a node, or KV_NONE: the sequence's last position); *node
-// counts from 0 since the last kv_keep(). Errors as for kv_append.
+// counts from 0 since the last kv_keep(). The first one copies a shared last page. Errors as for
+// kv_append.
 rn_status kv_scratch_add(kv *k, kv_seq s, int32_t parent, uint64_t key, int32_t *node, rn_error *err);
 // How many more nodes kv_scratch_add() would take now, as a chain or as siblings; *why (NULL
 // allowed) is the limit that is reached first: "nodes" (max_scratch), "context" (n_ctx leaves no

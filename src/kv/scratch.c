@@ -5,6 +5,11 @@
 #include "kv/kv_private.h"
 #include <assert.h>
 
+// Pages that the first node takes beside its own: a copy of the last page, if that is shared, which a path will be written into.
+static int32_t tail_pages(const kv *k, const struct seq *q, int32_t group) {
+    return q->n_nodes == 0 && seq_tail_is_shared(k, q, group);
+}
+
 rn_status kv_scratch_add(kv *k, kv_seq s, int32_t parent, uint64_t key, int32_t *node, rn_error *err) {
     struct seq *q = seq_at(k, s);
     if (parent < KV_NONE || parent >= q->n_nodes)
@@ -18,14 +23,17 @@ rn_status kv_scratch_add(kv *k, kv_seq s, int32_t parent, uint64_t key, int32_t 
                     q->len, depth, k->config.n_ctx);
     const int32_t page = q->n_nodes / KV_PAGE, slot = q->n_nodes % KV_PAGE;
     for (int32_t g = 0; slot == 0 && g < k->config.n_groups; g++)
-        if (pages_available(&k->pool[g]) == 0)
+        if (pages_available(&k->pool[g]) < 1 + tail_pages(k, q, g))
             return fail(err, RN_E_LIMIT,
-                        "kv: sequence %d: scratch node %d needs a page of group %d, none of %d is available", s,
-                        q->n_nodes, g, k->pool[g].n_pages);
+                        "kv: sequence %d: scratch node %d needs %d pages of group %d, %d of %d are available", s,
+                        q->n_nodes, 1 + tail_pages(k, q, g), g, pages_available(&k->pool[g]), k->pool[g].n_pages);
     if (k->config.n_states > 0 && pages_available(&k->pool[KV_STATE]) == 0)
         return fail(err, RN_E_LIMIT,
                     "kv: sequence %d: scratch node %d needs a slot of state, none of %d is available", s, q->n_nodes,
                     k->config.n_states);
+    // Now, and not when a path is kept: here a lack of pages is one that the caller can wait for.
+    const rn_status st = q->n_nodes == 0 ? seq_own_tail(k, q, err) : RN_OK;
+    if (st != RN_OK) return st;
     for (int32_t g = 0; slot == 0 && g < k->config.n_groups; g++) q->node_pages[g][page] = page_take(k, g);
     if (k->config.n_states > 0) q->node_states[q->n_nodes] = page_take(k, KV_STATE);
     page_keys(k, q->node_pages[0][page])[slot] = key;
@@ -40,7 +48,8 @@ int32_t kv_scratch_room(const kv *k, kv_seq s, const char **why) {
     int32_t room = k->config.max_scratch - q->n_nodes;
     for (int32_t g = 0; g < k->config.n_groups; g++) {
         const int64_t begun = n_blocks(q->n_nodes) * (int64_t)KV_PAGE - q->n_nodes;
-        const int64_t n = begun + pages_available(&k->pool[g]) * (int64_t)KV_PAGE;
+        const int64_t n_pages = pages_available(&k->pool[g]) - tail_pages(k, q, g);
+        const int64_t n = begun + (n_pages > 0 ? n_pages : 0) * (int64_t)KV_PAGE;
         if (n < room) room = (int32_t)n, reason = "pages";
     }
     if (k->config.n_states > 0 && pages_available(&k->pool[KV_STATE]) < room)

@@ -17,10 +17,10 @@ TEST(as_many_nodes_as_there_is_room_for_can_be_added) {
     } rows[] = {
         {"nodes", "the scratch tree holds 6 nodes", {.n_pages = {4}, .max_scratch = 6}, 10, 2, 4},
         {"context", "pass the limit of 192", {.n_pages = {4}, .max_scratch = 6}, 192, 0, 0},
-        {"pages", "needs a page of group 0", {.n_pages = {2}, .max_scratch = 100}, 10, 3, 61},
-        {"pages", "needs a page of group 0", {.n_pages = {3}, .max_scratch = 200}, 65, 0, 64},
+        {"pages", "needs 1 pages of group 0", {.n_pages = {2}, .max_scratch = 100}, 10, 3, 61},
+        {"pages", "needs 1 pages of group 0", {.n_pages = {3}, .max_scratch = 200}, 65, 0, 64},
         {"pages",
-         "needs a page of group 1",
+         "needs 1 pages of group 1",
          {.n_groups = 2, .n_pages = {4, 2}, .window = {0, 64}, .max_scratch = 200},
          10,
          0,

@@ -321,7 +321,8 @@ TEST(any_history_of_a_model_with_windows_does) {
     check_history(8, N_ARCH_OPS, (struct history_case){"gpt-oss", TENSOR_F32, KV_Q8, 1, 15, 2});
 }
 TEST(any_history_of_a_model_with_chunks_and_experts_does) {
-    check_history(9, N_ARCH_OPS, (struct history_case){"llama4", TENSOR_F32, KV_F16, 2, 18, 2});
+    // Three times as many, since lengths that nobody can go back to are rare here.
+    check_history(9, 3 * N_ARCH_OPS, (struct history_case){"llama4", TENSOR_F32, KV_F16, 2, 18, 2});
 }
 TEST(any_history_of_a_model_with_experts_or_latent_attention_does) {
     check_history(10, N_ARCH_OPS, (struct history_case){"llama", TENSOR_Q4_0, KV_F16, 1, 9});
