@@ -101,7 +101,7 @@ static void run_thread(void *ctx, int i_thread, int n_threads) {
     for (int32_t i = 0; i < b->p->n_ropes; i++) fill_cos_sin(b, i, i_thread, n_threads);
     for (const struct cpu_op *o = b->ops; o < b->ops + b->n_ops; o += o->schedules[b->schedule].n_together) {
         const struct op_run x = {b, o, i_thread, n_threads, cpu_op_rows(b, o)};
-        if (x.n_rows == 0 && o->op.layer < 0) return; // nor has any op after it
+        if (x.n_rows == 0 && o >= b->ops + b->first_result) return; // nor has any op after it
         if (b->collect && op_multiplies(o->op.kind))
             collect_inputs(&x);
         else if (run_schedule(&x)->barrier)

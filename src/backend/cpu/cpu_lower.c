@@ -149,6 +149,7 @@ static rn_status make_ops(struct cpu_backend *b, struct act_table *t, rn_error *
         push(b, &(struct cpu_op){
                     .op = *o, .format = f, .act = act, .adapters = b->adapters_of ? b->adapters_of[i] : NULL});
         if (o->dst >= 0) mark_stale(t, fresh, o->dst);
+        if (o->rows == ROWS_ALL) b->first_result = b->n_ops;
     }
     return RN_OK;
 }

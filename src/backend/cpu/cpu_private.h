@@ -130,8 +130,8 @@ struct cpu_backend {
     struct adapter_room adapter_room;
     uint64_t adapters_used; // by rows of the current step: a bit for each adapter
     struct cpu_op *ops;
-    size_t n_ops;
-    atomic_size_t *claims; // [n_ops], a cache line apart
+    size_t n_ops, first_result; // from first_result on none is about a row that nothing is wanted of
+    atomic_size_t *claims;      // [n_ops], a cache line apart
     float *buffers[PROGRAM_MAX_BUFFERS];
     size_t stride[PROGRAM_MAX_BUFFERS]; // floats between rows
     size_t n_acts;
