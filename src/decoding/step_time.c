@@ -74,9 +74,9 @@ double step_time_least_ns(const struct step_time *t, size_t n_rows) {
 }
 
 double step_time_undisturbed(const struct step_time *t, size_t n_rows, uint32_t *n_steps) {
-    const struct running_median *const m = &t->measured[size_of(n_rows)];
-    *n_steps = m->n;
-    return running_median_p25(m);
+    const size_t size = size_of(n_rows);
+    *n_steps = t->measured[size].n;
+    return t->quick[size];
 }
 
 double step_time_prefill_row_ns(const struct step_time *t) { return running_median_of(&t->prefill_row); }
@@ -92,6 +92,7 @@ void step_time_learn(struct step_time *t, size_t n_decode, size_t n_prefill, int
         t->n_steps++;
         running_median_add(&t->measured[size], (double)ns);
         t->median[size] = running_median_of(&t->measured[size]);
+        t->quick[size] = running_median_p25(&t->measured[size]);
         fill_between(t);
         return;
     }

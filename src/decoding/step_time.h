@@ -21,9 +21,9 @@ enum {
 };
 
 struct step_time {
-    struct running_median measured[STEP_TIME_SIZES]; // nanoseconds of decode-only steps of that size
-    double median[STEP_TIME_SIZES];                  // of each; 0: not measured
-    struct running_median prefill_row;               // nanoseconds that a prefill row adds
+    struct running_median measured[STEP_TIME_SIZES];        // nanoseconds of decode-only steps of that size
+    double median[STEP_TIME_SIZES], quick[STEP_TIME_SIZES]; // of each, and p25; 0: not measured
+    struct running_median prefill_row;                      // nanoseconds that a prefill row adds
     // What follows from them for every size, never falling with the number of rows: measured sizes smoothed, the sizes between two
     // measured ones interpolated, and those beyond the largest one dearer by what prefill rows add.
     double ns[STEP_TIME_SIZES];

@@ -172,7 +172,7 @@ static struct draft chain(int32_t n) {
 TEST(heads_are_asked_where_their_drafts_pay_or_asking_costs_little) {
     static struct step_time time;
     static struct draft_step step;
-    struct draft_ask ask = {.most = 16, .step = &step};
+    struct draft_ask ask = {.most = 16, .step = &step, .lose_ns = INFINITY};
     struct draft_odds odds;
     struct draft_pay pay = {0};
     const struct draft four = chain(4);

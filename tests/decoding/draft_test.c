@@ -146,7 +146,7 @@ TEST(longer_matches_are_of_other_classes) {
 // A copy that reaches the text's end goes on with what it has guessed itself.
 TEST(a_draft_copies_what_followed_and_goes_on_beyond_the_end) {
     const int32_t tokens[] = {1, 2, 3, 1, 2, 3, 1, 2}, want[] = {3, 1, 2, 3, 1, 2, 3};
-    const struct drafter_spec spec = {.text = tokens, .n_text_most = 8};
+    struct drafter_spec spec = {.text = tokens, .n_text_most = 8, .least = DRAFT_MOST};
     const struct drafter_kind *const kind = drafter_find("ngram", 5);
     drafter *d;
     struct draft draft;

@@ -1,5 +1,6 @@
 // decoding/draft/draft_odds.c - see draft_odds.h.
 #include "decoding/draft/draft_odds.h"
+#include <math.h>
 
 // A share is known from about so many guesses; older ones fade.
 static const float most_seen = 32.0F;
@@ -36,11 +37,16 @@ void draft_odds_init_matches(struct draft_odds *o) {
 
 // Of rows beside the certain ones whose time is not known, each is taken for this part of the whole: so little that they are tried, and then known.
 // What is taken for dear stays unknown.
-static const double unknown_share = 1.0 / 128;
+static const double unknown_share = DRAFT_LEAST_REACH;
 // Behind rows that are known to be dearer, each is at least this part of what these were.
 static const double goes_on = 0.5;
 // Where guesses do not pay, they would if a row was this part of the whole: that is tried again now and then.
 static const double cheap_share = 1.0 / 32;
+// What a row may take at the most: before a larger step was measured this part of the whole, or so many times the average row's; behind the largest one that
+// was, so many times what its further rows took, and no less than a part of the whole.
+static const double most_first = 0.5, most_of_average = 2, most_behind = 2, most_least = 1.0 / 16;
+// Steps without guesses are measured again where they seem to take so many times what larger ones do.
+static const double most_doubtful = 1.3;
 // The first steps of so many rows are slow where their code and the rows' memory are not in any cache yet.
 enum { FIRST_STEPS = 2 };
 // Larger steps yet are not tried where the largest one took so much of the whole for each of its rows beside the certain ones, until it is sure to.
@@ -83,8 +89,20 @@ static void space_out(struct draft_step *step, int32_t n_each) {
     if (step->most > DRAFT_MOST / n_each) step->most = DRAFT_MOST / n_each;
     for (int32_t i = 1; i <= DRAFT_MOST; i++) {
         const int32_t from = i * n_each < DRAFT_MOST ? i * n_each : DRAFT_MOST;
-        step->ns[i] = step->ns[from], step->cheap_ns[i] = step->cheap_ns[from];
+        step->ns[i] = step->ns[from], step->cheap_ns[i] = step->cheap_ns[from],
+        step->most_ns[i] = step->most_ns[from];
     }
+}
+
+// A step takes no longer than larger ones took; how much longer larger ones yet may take, those before them tell.
+static void fill_most(struct draft_step *step, int32_t n_rows, int32_t last, const struct at_least *known,
+                      double base) {
+    const double average = base * most_of_average / n_rows, first = fmin(base * most_first, average),
+                 of_each = last > 0 ? (known[last].ns - base) / last * most_behind : first,
+                 more = fmax(of_each, fmin(base * most_least, average));
+    step->most_ns[0] = base;
+    for (int32_t i = 1; i <= DRAFT_MOST; i++)
+        step->most_ns[i] = i <= last ? known[i].ns : step->most_ns[i - 1] + more;
 }
 
 void draft_step_init(struct draft_step *step, const struct step_time *time, int32_t n_rows, int32_t n_each,
@@ -93,6 +111,8 @@ void draft_step_init(struct draft_step *step, const struct step_time *time, int3
     const int32_t last = look_back(time, n_rows, known);
     const double base = known[0].ns > 0 ? known[0].ns : step_time_ns(time, (size_t)n_rows);
     double more = base * unknown_share; // of a row of which nothing is known
+    uint32_t n_plain;
+    step->is_doubtful = step_time_undisturbed(time, (size_t)n_rows, &n_plain) > base * most_doubtful;
     step->n_streams = n_streams;
     step->n_tokens = n_tokens;
     // All of its streams may try at once.
@@ -114,6 +134,7 @@ void draft_step_init(struct draft_step *step, const struct step_time *time, int3
         }
         step->ns[i] = step->ns[from] + (known[i].ns - step->ns[from]) * (i - from) / (to - from);
     }
+    fill_most(step, n_rows, last, known, base);
     if (n_each > 1) space_out(step, n_each);
 }
 
@@ -124,6 +145,13 @@ void draft_expect(const struct draft_odds *o, const struct draft *draft, double 
         reach[i] = (parent == DRAFT_ROOT ? 1 : reach[parent]) * draft_odds_of(o, draft->classes[i]);
         more[i] = sum += reach[i];
     }
+}
+
+bool draft_could_pay(const struct draft_odds *o, const struct draft *draft, double n_tokens) {
+    double more[DRAFT_MOST];
+    if (draft->n == 0) return false;
+    draft_expect(o, draft, more);
+    return n_tokens + more[draft->n - 1] > n_tokens * DRAFT_LEAST_GAIN;
 }
 
 int32_t draft_length(const struct draft_odds *o, const struct draft *draft, const struct draft_step *step,

@@ -45,6 +45,10 @@ struct draft_step {
     double ns[DRAFT_MOST + 1];
     // The same if rows beside the certain ones are cheap.
     double cheap_ns[DRAFT_MOST + 1];
+    bool
+        is_doubtful; // a larger one was quicker than those without guesses, which were measured long ago, or at a bad time
+    // What it may take at the most, as far as that can be told from what was measured. Never falling.
+    double most_ns[DRAFT_MOST + 1];
     // Those that may be taken: drafts.c lowers it to what the request allows.
     int32_t most; // guesses whose time is known well enough; at least 1, and more from trial to trial
 };
@@ -54,8 +58,12 @@ void draft_step_init(struct draft_step *step, const struct step_time *time, int3
                      int32_t n_streams, double n_tokens);
 // Tokens in the time of a step must be so many more than without a draft, since shares and times are estimates.
 #define DRAFT_LEAST_GAIN 1.03
+// A guess that is reached less often is not worth a row, as none is ever taken for cheaper than this part of a step.
+#define DRAFT_LEAST_REACH (1.0 / 128)
 // Tokens that the draft's first nodes are expected to add: more[i] of nodes 0..i, more [draft->n]. A node counts with the product of the shares on its path.
 void draft_expect(const struct draft_odds *o, const struct draft *draft, double *more);
+// Could any number of its nodes pay in a step of n_tokens, if rows took no time?
+bool draft_could_pay(const struct draft_odds *o, const struct draft *draft, double n_tokens);
 // How many of the draft's first nodes are worth their rows, 0..n, where steps take ns[guesses].
 int32_t draft_length(const struct draft_odds *o, const struct draft *draft, const struct draft_step *step,
                      const double *ns);

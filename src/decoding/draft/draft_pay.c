@@ -1,5 +1,6 @@
 // decoding/draft/draft_pay.c - see draft_pay.h.
 #include "decoding/draft/draft_pay.h"
+#include "decoding/draft/draft_account.h"
 
 static const float weight = 0.125F; // of the last draft in the mean
 
@@ -8,6 +9,8 @@ bool draft_pays(const struct draft_pay *p, double cost_ns, const struct draft_as
     const double least = DRAFT_LEAST_GAIN * s->n_tokens / s->ns[0];
     if (ask->least > 0) return true;
     if (s->ns[0] == 0) return false;
+    const double hope = draft_account_hope((double)p->more[0] * s->ns[0] / s->n_tokens, s->ns[0] / s->n_streams);
+    if (cost_ns + s->most_ns[1] - s->ns[0] > ask->lose_ns + hope) return false;
     if (!p->is_known || cost_ns <= ask->probe_ns) return true;
     for (int32_t i = 0; i < ask->most && i < s->most; i++)
         if ((s->n_tokens + (double)p->more[i]) / (s->ns[i + 1] + cost_ns) > least) return true;

@@ -41,6 +41,8 @@ struct draft_ask {
     const struct draft_step *step; // of the main model; valid during the call
     // That may be spent where nothing is expected to pay, to see whether that is still so: a small part of the time since this drafter's last draft.
     double probe_ns;
+    // That may be lost in this step, should no guess be right (draft_account.h): no more is asked for than takes so much longer.
+    double lose_ns;
 };
 
 struct drafter_ops {
@@ -119,6 +121,7 @@ struct drafter_spec {
     const struct output_view *outputs; // finished answers that it may look in; NULL: none
     const struct ngram_table *ngrams;  // what followed what in other texts (ngram_table.h); NULL: unknown
     const struct draft_draws *draws;   // NULL or off: the most probable tokens are guessed
+    int32_t least;                     // guesses that are made however unlikely they are
     float min_p;                       // guesses of a model end where the best one is less probable, 0..1
     // Of a kind that stands on parts: so many slots, from `slot` on.
     int32_t n_slots;

@@ -1,9 +1,14 @@
 // decoding/draft/drafts.c - see drafts.h.
 #include "decoding/draft/drafts.h"
 #include "base/mem.h"
+#include "decoding/draft/draft_account.h"
+#include <math.h>
 #include <string.h>
 
-enum { NOBODY = -1 };
+enum {
+    NOBODY = -1,
+    MOST_DOUBTFUL = 16 // steps with guesses in a row where it is not sure what one without them takes
+};
 // Of the time of steps without a draft, so much is spent on looking whether drafts pay again.
 static const double probe_share = 0.01;
 
@@ -16,7 +21,9 @@ struct drafts {
     struct guess {
         int32_t at;
         struct draft draft;
-        double idle_ns; // of this stream's share of the steps since its last draft was evaluated
+        // Of this stream's share of the steps since its last draft was evaluated; below 0 where that took more than it was taken for.
+        double idle_ns;
+        double waited_ns; // idle_ns before that draft, at least 0
     } *guesses;
     const int32_t *text; // lent
     const struct strategy_env *env;
@@ -26,12 +33,20 @@ struct drafts {
     int32_t chosen;   // whose draft it is; NOBODY
     bool asks_model;  // the chosen one has rows of its own to evaluate before it guesses
     int32_t n_rounds; // steps of drafters' models since the last one of the main model
+    struct helper_step {
+        int32_t slot;
+        size_t n_rows; // of this stream
+    } rounds[STRATEGY_HELPER_ROUNDS];
     struct draft proposed;
     struct draft_rows more; // beside it
     // In the last step of the main model: rows beside that of the last certain token, and other streams.
     size_t n_rows_beside, n_streams_beside;
     double n_tokens_beside;
     struct draft_step step; // what the next one may take
+    struct draft_account account;
+    double lose_ns;    // that it may take longer
+    bool has_helped;   // some model has had rows
+    int32_t n_guessed; // steps since the last one without guesses
 };
 
 rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, rn_error *err) {
@@ -63,6 +78,7 @@ rn_status drafts_create(const struct strategy_spec *spec, struct drafts **out, r
                                        .lookahead = c->lookahead,
                                        .outputs = spec->outputs,
                                        .ngrams = spec->ngrams,
+                                       .least = spec->draft_least,
                                        .draws = &spec->draws,
                                        .min_p = spec->draft_min_p};
         d->kinds[i] = drafter_number(c->kind);
@@ -142,13 +158,73 @@ static void learn(struct drafts *d, int32_t k) {
     g->draft.n = 0;
 }
 
+// What a drafter's model took of this stream's time in a step with rows of so many streams.
+static double round_ns(const struct drafts *d, int32_t i, size_t n_streams) {
+    const struct helper_step *const h = &d->rounds[i];
+    return step_time_ns(d->env->slots[h->slot].time, h->n_rows * n_streams) / (double)n_streams;
+}
+
+// What the last draft took beyond its share is waited for before the next trial, so that trials keep to theirs even where their time was not known.
+static void settle_time(struct drafts *d) {
+    const size_t n_streams = d->n_streams_beside + 1;
+    double spent_ns = d->step.ns[d->proposed.n] - d->step.ns[0];
+    if (d->chosen == NOBODY || d->n_rounds == 0) return;
+    for (int32_t i = 0; i < d->n_rounds; i++) spent_ns += round_ns(d, i, n_streams);
+    struct guess *const g = &d->guesses[d->chosen];
+    const double left_ns = g->waited_ns - spent_ns / probe_share;
+    if (left_ns < 0) g->idle_ns += left_ns;
+}
+
 static void look_at_step(struct drafts *d) {
     draft_step_init(&d->step, d->env->slots[0].time, (int32_t)d->n_rows_beside + 1, d->n_each,
                     (int32_t)d->n_streams_beside + 1, d->n_tokens_beside + 1);
     if (d->step.most > d->most) d->step.most = d->most;
 }
 
-// Has the drafter guess; how many of its guesses pay, beside the rows that it wants to learn from.
+// This stream's part of a step without guesses.
+static double plain_ns(const struct drafts *d) { return d->step.ns[0] / d->step.n_streams; }
+
+// What guesses are charged with of the steps of drafters' models: not the first one of all, in which the prompt is read, unless it is that of layers of the
+// main model, which read no more of it than may be lost.
+static double helped_ns(const struct drafts *d) {
+    double ns = 0;
+    for (int32_t i = 0; i < d->n_rounds; i++)
+        if (i > 0 || d->has_helped || d->env->slots[d->rounds[i].slot].part == STRATEGY_PART_LAYERS)
+            ns += round_ns(d, i, (size_t)d->step.n_streams);
+    return ns;
+}
+
+// Settles the account of the step that was evaluated.
+static void settle_account(struct drafts *d, int32_t n) {
+    if (d->proposed.n + d->more.n + d->n_rounds > 0) {
+        int32_t n_right = 0, node = DRAFT_ROOT;
+        for (int32_t at = d->n; at < n && node != DRAFT_NONE; at++)
+            if ((node = draft_child(&d->proposed, node, d->text[at])) != DRAFT_NONE) n_right++;
+        look_at_step(d);
+        const struct draft_step *const s = &d->step;
+        draft_account_guesses(&d->account, n_right * s->ns[0] / s->n_tokens,
+                              s->most_ns[d->proposed.n + d->more.n] - s->ns[0] + helped_ns(d));
+        d->has_helped |= d->n_rounds > 0;
+        d->n_guessed++;
+    } else {
+        d->n_guessed = 0;
+    }
+    if (d->step.n_streams > 0) draft_account_step(&d->account, plain_ns(d));
+}
+
+// So many of the guesses that their rows take no longer than may be lost.
+static int32_t affordable(const struct drafts *d, int32_t k, int32_t length, double lose_ns) {
+    const struct draft_step *const s = &d->step;
+    double more[DRAFT_MOST];
+    draft_expect(&d->of[k]->odds, &d->guesses[k].draft, more);
+    for (; length > 0; length--) {
+        const double hope = draft_account_hope(more[length - 1] * s->ns[0] / s->n_tokens, plain_ns(d));
+        if (s->most_ns[length + d->more.n] - s->ns[0] <= lose_ns + hope) break;
+    }
+    return length;
+}
+
+// Has the drafter guess; how many of its guesses pay or are tried, beside the rows that it wants to learn from.
 static int32_t guess(struct drafts *d, int32_t k, const struct draft_ask *ask) {
     struct guess *const g = &d->guesses[k];
     const struct drafter_ops *const ops = d->of[k]->ops;
@@ -165,21 +241,24 @@ static int32_t guess(struct drafts *d, int32_t k, const struct draft_ask *ask) {
     g->draft.n = n_valid;
     if (g->draft.n == 0) return 0;
     if (draft_is_drawn(&g->draft)) return g->draft.n < d->most ? g->draft.n : d->most;
+    if (!draft_could_pay(&d->of[k]->odds, &g->draft, d->n_tokens_beside + 1)) return 0;
     look_at_step(d);
-    return draft_length(&d->of[k]->odds, &g->draft, &d->step, d->step.ns + d->more.n);
-}
-
-// Guesses that would pay if rows were cheap, where it costs little to see whether they are.
-static int32_t guesses_to_probe(const struct drafts *d, int32_t k, double probe_ns) {
-    int32_t length = draft_length(&d->of[k]->odds, &d->guesses[k].draft, &d->step, d->step.cheap_ns);
-    while (length > 0 && d->step.ns[length] - d->step.ns[0] > probe_ns) length--;
-    return length;
+    const int32_t length =
+        affordable(d, k, draft_length(&d->of[k]->odds, &g->draft, &d->step, d->step.ns + d->more.n), d->lose_ns);
+    if (length > 0 || !ask || ops->more_rows) return length;
+    // Guesses that would pay if rows were cheap, where it costs little to see whether they are.
+    return affordable(d, k, draft_length(&d->of[k]->odds, &g->draft, &d->step, d->step.cheap_ns),
+                      fmin(ask->probe_ns, d->lose_ns));
 }
 
 static void take(struct drafts *d, int32_t k, int32_t length) {
     d->chosen = k;
     d->guesser = d->kinds[k];
-    if (!d->of[k]->ops->more_rows || d->more.n > 0) d->guesses[k].idle_ns = 0;
+    if (!d->of[k]->ops->more_rows || d->more.n > 0) {
+        struct guess *const g = &d->guesses[k];
+        g->waited_ns = g->idle_ns > 0 ? g->idle_ns : 0;
+        g->idle_ns = 0;
+    }
     d->proposed = d->guesses[k].draft;
     draft_cut(&d->proposed, length > d->least ? length : d->least, DRAFT_MOST);
 }
@@ -187,6 +266,8 @@ static void take(struct drafts *d, int32_t k, int32_t length) {
 rn_status drafts_choose(struct drafts *d, int32_t n, rn_error *err) {
     int32_t able = NOBODY; // the first one with a guess, which is made where there shall be some in any case
     rn_status st = RN_OK;
+    settle_time(d);
+    settle_account(d, n);
     d->n = n;
     d->chosen = NOBODY;
     d->asks_model = false;
@@ -197,17 +278,18 @@ rn_status drafts_choose(struct drafts *d, int32_t n, rn_error *err) {
     for (int32_t i = 0; i < d->n_of && st == RN_OK; i++) {
         drafter *const of = d->of[i];
         struct guess *const g = &d->guesses[i];
-        const struct draft_ask ask = {d->least, d->most, &d->step, g->idle_ns * probe_share};
         bool pays = false;
         if (of->ops->plan || d->step.n_streams == 0) look_at_step(d);
-        g->idle_ns += d->step.ns[0] / d->step.n_streams;
+        const bool is_blind = d->step.is_doubtful && d->n_guessed >= MOST_DOUBTFUL;
+        d->lose_ns = is_blind ? -INFINITY : draft_account_left(&d->account, plain_ns(d));
+        const struct draft_ask ask = {d->least, d->most, &d->step, g->idle_ns * probe_share, d->lose_ns};
+        g->idle_ns += plain_ns(d);
         if (of->ops->plan && (st = of->ops->plan(of, n, &ask, &pays, err)) == RN_OK && pays) {
             d->chosen = i, d->asks_model = true;
             return RN_OK;
         }
         if (of->ops->plan) continue;
-        int32_t length = guess(d, i, &ask);
-        if (length == 0 && !of->ops->more_rows) length = guesses_to_probe(d, i, ask.probe_ns);
+        const int32_t length = guess(d, i, &ask);
         if (length > 0 || d->more.n > 0) {
             take(d, i, length);
             return RN_OK;
@@ -238,7 +320,7 @@ void drafts_read(struct drafts *d, const struct row_results *r) {
 
 rn_status drafts_absorb(struct drafts *d, const struct row_results *r, rn_error *err) {
     drafter *const of = d->of[d->chosen];
-    d->n_rounds++;
+    if (d->n_rounds < STRATEGY_HELPER_ROUNDS) d->rounds[d->n_rounds++] = (struct helper_step){of->slot, r->n};
     const rn_status st = of->ops->absorb(of, r, err);
     return st == RN_OK && of->ops->finish && drafts_slot(d) == 0 ? of->ops->finish(of, err) : st;
 }

@@ -96,7 +96,7 @@ static bool window_pays(struct lookahead_drafter *d, const struct draft_ask *ask
     const struct draft_step *const s = ask->step;
     const int32_t n_rows = most_rows(d), n_guesses = d->sizes.length - 1, steps = TRIAL + d->sizes.length;
     if (ask->least > 0) return true;
-    if (s->ns[0] == 0) return false;
+    if (s->ns[0] == 0 || s->most_ns[n_rows] - s->ns[0] > ask->lose_ns) return false;
     const double least = DRAFT_LEAST_GAIN * s->n_tokens / s->ns[0];
     if (d->trial > 0) return d->trial--, true;
     // A first trial ends as soon as it is seen to be too dear.

@@ -2,6 +2,7 @@
 #include "decoding/draft/model_drafter.h"
 #include "base/mem.h"
 #include "base/philox.h"
+#include "decoding/draft/draft_account.h"
 #include "decoding/draft/verify.h"
 #include "decoding/draft/vocab_bridge.h"
 #include <math.h>
@@ -13,8 +14,7 @@ enum {
     MOST_LIKE = 16,                       // candidates near the best one that are looked at; more: only the best one
     MOST_BEHIND = 128,                    // tokens of the text that a sequence which lags behind begins again with
     PROBE_LEVELS = 2,
-    // Tokens of the prompt that layers of the model itself read, which takes about as long as the model does.
-    MOST_PROMPT_OF_LAYERS = 32
+    MOST_PROMPT_OF_LAYERS = 32 // tokens of the prompt that layers of the model itself read
 };
 // Guesses besides the best one have at least so much of its probability: e^-3.
 static const float least_like = 3.0F;
@@ -41,9 +41,11 @@ struct model_drafter {
     struct draft_draws draws;
     int32_t seq; // on the drafter's slot: the text from `from` on
     int32_t from;
-    int32_t n; // drafter's tokens of the text that the chain follows
+    bool is_layers; // of the main model
+    int32_t n;      // drafter's tokens of the text that the chain follows
     // Of the step: guesses that are made in any case, and the times that it is weighed by.
     int32_t least;
+    double lose_ns;
     struct draft_step step, level_step; // of the main model, and of the drafter's
     // The chain is the first token of each level; the rows of its first n_nodes tokens are scratch nodes 0.. of the sequence.
     struct level levels[MOST_LEVELS];
@@ -118,8 +120,8 @@ static rn_status begin(drafter *base, const struct strategy_env *env, rn_error *
     // The text may have more of the drafter's tokens than a sequence may.
     if (is_bridged(d) && d->n_ctx > d->n_text_most - 1) d->n_ctx = d->n_text_most - 1;
     if (d->n_prompt > d->n_ctx - 1) d->from = d->n_prompt - (d->n_ctx + 1) / 2;
-    if (slot->part == STRATEGY_PART_LAYERS && d->n_prompt - d->from > MOST_PROMPT_OF_LAYERS)
-        d->from = d->n_prompt - MOST_PROMPT_OF_LAYERS;
+    d->is_layers = slot->part == STRATEGY_PART_LAYERS;
+    if (d->is_layers) d->from = d->n_prompt; // see read_prompt()
     const int32_t n = d->n_prompt - d->from;
     if (!(tokens = mem_alloc((size_t)n * sizeof *tokens + 1)))
         return fail(err, RN_E_NOMEM, "draft: out of memory for a prompt of %d tokens", n);
@@ -135,10 +137,19 @@ static rn_status begin(drafter *base, const struct strategy_env *env, rn_error *
 static double level_ns(const struct model_drafter *d) { return d->level_step.ns[0] / d->step.n_streams; }
 
 static double catching_up_ns(const struct model_drafter *d, int32_t missing) {
-    return (missing - 1) * step_time_prefill_row_ns(d->env->slots[d->base.slot].time);
+    const double row = step_time_prefill_row_ns(d->env->slots[d->base.slot].time);
+    return missing > 1 ? (missing - 1) * (row > 0 ? row : d->level_step.ns[0]) : 0;
+}
+
+// May a chain of n tokens, of which so many are expected to be right, be lost?
+static bool may_lose(const struct model_drafter *d, int32_t n, double n_right) {
+    const double ns = n * level_ns(d) + d->step.most_ns[n] - d->step.ns[0] + catching_up_ns(d, n_missing(d)),
+                 spared = n_right * d->step.ns[0] / d->step.n_tokens;
+    return ns <= d->lose_ns + draft_account_hope(spared, d->step.ns[0] / d->step.n_streams);
 }
 
 static bool pays_by_depth(const struct model_drafter *d) {
+    if (!may_lose(d, 1, draft_odds_of(&d->base.depths, 0))) return false;
     const double plain = d->step.n_tokens / d->step.ns[0], level = level_ns(d);
     double reach = 1, tokens = d->step.n_tokens, ns = catching_up_ns(d, n_missing(d));
     for (int32_t i = 0; i < d->most_levels; i++) {
@@ -153,7 +164,7 @@ static bool pays_by_depth(const struct model_drafter *d) {
 static bool probes(struct model_drafter *d, double probe_ns) {
     const int32_t missing = n_missing(d), behind = missing < MOST_BEHIND ? missing : MOST_BEHIND;
     const double more_ns = d->step.ns[PROBE_LEVELS] - d->step.ns[0];
-    if (probe_ns < catching_up_ns(d, behind) + PROBE_LEVELS * level_ns(d) + more_ns) return false;
+    if (fmin(probe_ns, d->lose_ns) < catching_up_ns(d, behind) + PROBE_LEVELS * level_ns(d) + more_ns) return false;
     if (behind < missing) begin_again(d, d->n, behind);
     d->most_levels = PROBE_LEVELS;
     return true;
@@ -165,6 +176,7 @@ static bool goes_on(const struct model_drafter *d) {
     double reach = 1, tokens = d->step.n_tokens;
     if (d->n_levels >= d->most_levels || d->n_nodes >= d->n_scratch) return false;
     if (d->n_levels < d->least) return true;
+    if (level_ns(d) == 0) return false; // what a step of it takes is not known yet
     for (int32_t i = 0; i < d->n_levels; i++) {
         reach *= draft_odds_of(&d->base.odds, d->levels[i].classes[0]);
         tokens += reach;
@@ -172,6 +184,7 @@ static bool goes_on(const struct model_drafter *d) {
     const double ns = d->n_levels * level_ns(d) + d->step.ns[d->n_levels],
                  more_ns = level_ns(d) + d->step.ns[d->n_levels + 1] - d->step.ns[d->n_levels],
                  more = reach * draft_odds_of(&d->base.depths, draft_class_of_depth(d->n_levels));
+    if (!may_lose(d, d->n_levels + 1, tokens + more - d->step.n_tokens)) return false;
     return more * ns > tokens * more_ns;
 }
 
@@ -203,6 +216,19 @@ static rn_status settle(struct model_drafter *d, int32_t n, rn_error *err) {
     return n_nodes ? d->env->ops->seq_keep(d->env->user, d->seq, path, n_kept, err) : RN_OK;
 }
 
+// Layers of the model itself read no more of the prompt than may be lost with it, where they need not draft: they take about as long as the model does, at most.
+static void read_prompt(struct model_drafter *d) {
+    const double row_ns = step_time_prefill_row_ns(d->env->slots[0].time);
+    const int32_t room = d->n_ctx - 1 - (d->n - d->n_prompt), n = d->n_prompt < room ? d->n_prompt : room,
+                  most = n < MOST_PROMPT_OF_LAYERS ? n : MOST_PROMPT_OF_LAYERS;
+    if (most <= 0) return;
+    if (d->from != d->n_prompt || length(d) > 0) return;
+    if (d->least > 0)
+        d->from -= most;
+    else if (row_ns > 0)
+        d->from -= (int32_t)fmax(0, fmin(most, d->lose_ns / 2 / row_ns));
+}
+
 static rn_status plan(drafter *base, int32_t n, const struct draft_ask *ask, bool *pays, rn_error *err) {
     struct model_drafter *d = (struct model_drafter *)base;
     int32_t n_own;
@@ -211,10 +237,11 @@ static rn_status plan(drafter *base, int32_t n, const struct draft_ask *ask, boo
     if (st == RN_OK) st = settle(d, n_own, err);
     *pays = false;
     if (st != RN_OK || n_own == 0) return st;
-    d->least = ask->least;
+    d->least = ask->least, d->lose_ns = ask->lose_ns;
     d->step = *ask->step;
     draft_step_init(&d->level_step, d->env->slots[base->slot].time, d->step.n_streams, 1, d->step.n_streams,
                     d->step.n_streams);
+    if (d->is_layers) read_prompt(d);
     const int32_t tried = d->step.most, most = ask->most < MOST_LEVELS ? ask->most : MOST_LEVELS;
     d->most_levels = most <= tried ? most : ask->least > tried ? ask->least : tried;
     if (d->most_levels > most) d->most_levels = most;

@@ -8,6 +8,7 @@ struct ngram_drafter {
     struct ngram_index index;
     const int32_t *text; // lent: the prediction, if there is one, prompt and answer
     int32_t n_before;    // tokens of the prediction
+    int32_t least;       // guesses, however unlikely they are
 };
 
 // A copy may run over the end of the text: it goes on with what it has guessed. It ends with a prediction's end. The match grows with each guess
@@ -17,12 +18,15 @@ static void draft(drafter *base, int32_t n, struct draft *out) {
     n += d->n_before;
     ngram_index_add(&d->index, d->text, n);
     const struct ngram_match match = ngram_index_find(&d->index, d->text);
+    double reach = 1;
     out->n = 0;
-    while (match.n > 0 && out->n < DRAFT_MOST) {
+    while (match.n > 0 && out->n < DRAFT_MOST && (reach >= DRAFT_LEAST_REACH || out->n < d->least)) {
         const int32_t i = out->n, from = match.at + i, token = from < n ? d->text[from] : out->tokens[from - n];
+        const int32_t class = draft_class_of_match(match.n + i);
         if (token < 0) break;
-        draft_add(out, token, i - 1, draft_class_of_match(match.n + i));
+        draft_add(out, token, i - 1, class);
         out->predicted[i] = from < d->n_before;
+        reach *= (double)draft_odds_of(&base->odds, class);
     }
 }
 
@@ -46,6 +50,7 @@ rn_status ngram_drafter_create(const struct drafter_spec *spec, drafter **out, r
     d->base.ops = &ops;
     d->text = spec->text - spec->n_before;
     d->n_before = spec->n_before;
+    d->least = spec->least;
     draft_odds_init_matches(&d->base.odds);
     const rn_status st = ngram_index_init(&d->index, spec->n_before + spec->n_text_most, err);
     if (st == RN_OK)

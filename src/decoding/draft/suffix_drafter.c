@@ -25,6 +25,7 @@ struct suffix_drafter {
     struct suffix_automaton own;
     const int32_t *text;        // lent: the prediction, if there is one, prompt and answer
     int32_t n_before;           // tokens of the prediction
+    int32_t least;              // guesses, however unlikely they are
     struct output_view outputs; // lent; its store NULL: there is none
 };
 
@@ -41,6 +42,18 @@ struct chain {
 
 _Static_assert(DRAFT_MATCH_CLASSES + STORE_CLASSES + OTHER_CLASSES <= DRAFT_CLASSES, "classes of all guesses");
 
+static void chain_begin(struct chain *c) {
+    c->n_context = c->n = 0;
+    c->score = 0;
+    c->place = SUFFIX_NONE;
+    c->is_predicted = false;
+}
+
+// Is a further guess of any use?
+static bool chain_goes_on(const struct suffix_drafter *d, const struct chain *c) {
+    return c->n < DRAFT_MOST && (c->n < d->least || c->n == 0 || c->reach[c->n - 1] >= DRAFT_LEAST_REACH);
+}
+
 static void chain_add(struct chain *c, const struct draft_odds *odds, int32_t token, int32_t class) {
     c->tokens[c->n_context + c->n] = token;
     c->classes[c->n] = (uint8_t) class;
@@ -56,8 +69,8 @@ static int32_t class_of_other(int32_t n) { return DRAFT_MATCH_CLASSES + STORE_CL
 // A copy may run over the end of the text: it goes on with what it has guessed. It ends with a prediction's end.
 static void copy_match(const struct suffix_drafter *d, struct suffix_match match, int32_t n, bool is_other,
                        struct chain *out) {
-    *out = (struct chain){.place = SUFFIX_NONE};
-    while (match.n > 0 && out->n < DRAFT_MOST) {
+    chain_begin(out);
+    while (match.n > 0 && chain_goes_on(d, out)) {
         const int32_t from = match.at + out->n, token = from < n ? d->text[from] : out->tokens[from - n];
         if (token < 0) break;
         out->is_predicted = from < d->n_before;
@@ -88,11 +101,13 @@ static void guess_behind(const struct suffix_drafter *d, const struct suffix_wal
                          struct chain *out) {
     struct suffix_walk w = *from;
     int32_t token, count, of;
-    *out = (struct chain){.n_context = m, .place = SUFFIX_NONE};
+    chain_begin(out);
+    out->n_context = m;
     for (int32_t i = 0; i < m; i++) out->tokens[i] = d->text[n - m + i];
     const int32_t most = TOKENS_OF_MATCH * m < DRAFT_MOST ? TOKENS_OF_MATCH * m : DRAFT_MOST;
     const struct suffix_trie *const trie = output_store_trie(d->outputs.store);
-    while (out->n < most && suffix_walk_best(trie, &w, &token, &count, &of) && 10 * (int64_t)count >= of) {
+    while (out->n < most && chain_goes_on(d, out) && suffix_walk_best(trie, &w, &token, &count, &of) &&
+           10 * (int64_t)count >= of) {
         if (w.place != SUFFIX_NONE) out->place = w.place;
         chain_add(out, &d->base.odds, token, class_of(m + out->n, count, of));
         suffix_walk_on(trie, &w, out->tokens, out->n_context + out->n);
@@ -117,7 +132,6 @@ static int32_t longest_match(const struct suffix_drafter *d, int32_t root, int32
 static void guess_from_store(const struct suffix_drafter *d, int32_t n, struct chain *out) {
     struct chain c;
     struct suffix_walk w;
-    *out = (struct chain){.place = SUFFIX_NONE};
     const int32_t root = output_store_root(d->outputs.store, &d->outputs.owner);
     if (root == SUFFIX_NONE) return;
     for (int32_t m = longest_match(d, root, n); m >= LEAST_MATCH; m /= 2) {
@@ -148,8 +162,9 @@ static void join(const struct chain *chains, struct draft *out) {
 
 static void draft(drafter *base, int32_t n, struct draft *out) {
     struct suffix_drafter *d = (struct suffix_drafter *)base;
-    struct chain chains[N_CHAINS] = {{.n = 0}, {.n = 0}, {.n = 0}};
+    struct chain chains[N_CHAINS];
     out->n = 0;
+    for (int i = 0; i < N_CHAINS; i++) chain_begin(&chains[i]);
     n += d->n_before;
     if (suffix_automaton_add(&d->own, d->text, n, MOST_ADDED)) guess_own(d, n, &chains[0], &chains[1]);
     if (d->outputs.store) {
@@ -179,6 +194,7 @@ rn_status suffix_drafter_create(const struct drafter_spec *spec, drafter **out, 
     d->base.ops = &ops;
     d->text = spec->text - spec->n_before;
     d->n_before = spec->n_before;
+    d->least = spec->least;
     if (spec->outputs) d->outputs = *spec->outputs;
     draft_odds_init_matches(&d->base.odds);
     for (int32_t i = 0; i < STORE_CLASSES; i++)
