@@ -52,6 +52,27 @@ bool file_is_same(const char *a, const char *b) {
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+static out_file *open_files;
+
+static void remove_open_files(void) {
+    for (const out_file *f = open_files; f; f = f->next) unlink(f->temp);
+}
+
+static void note_open(out_file *f) {
+    static bool is_registered;
+    if (!is_registered) is_registered = atexit(remove_open_files) == 0;
+    f->next = open_files;
+    open_files = f;
+}
+
+static void note_closed(const out_file *f) {
+    for (out_file **at = &open_files; *at; at = &(*at)->next)
+        if (*at == f) {
+            *at = f->next;
+            return;
+        }
+}
+
 bool out_file_open(out_file *f, const char *path) {
     struct stat there;
     *f = (out_file){0};
@@ -68,7 +89,10 @@ bool out_file_open(out_file *f, const char *path) {
     umask(mask);
     const int fd = mkstemp(f->temp);
     // mkstemp() creates a private file; the result gets the mode of any new file.
-    if (fd >= 0 && fchmod(fd, 0666 & ~mask) == 0 && (f->to = fdopen(fd, "wb"))) return true;
+    if (fd >= 0 && fchmod(fd, 0666 & ~mask) == 0 && (f->to = fdopen(fd, "wb"))) {
+        note_open(f);
+        return true;
+    }
     say("%s: %s", path, strerror(errno));
     if (fd >= 0) {
         close(fd);
@@ -101,6 +125,7 @@ bool out_file_commit(out_file *f) {
 }
 
 void out_file_drop(out_file *f) {
+    note_closed(f);
     if (f->to) {
         fclose(f->to);
         unlink(f->temp);

@@ -21,6 +21,8 @@ typedef struct out_file {
     FILE *to; // NULL: not open
     char *path, *temp;
     int why; // errno of the first write that failed; 0: none did
+    struct out_file
+        *next; // that is open; their temporary files are removed when the program ends in between, as without memory
 } out_file;
 // False: the file cannot be created; the error has been printed.
 bool out_file_open(out_file *f, const char *path);

@@ -30,10 +30,10 @@ void memory_give_back(void) { malloc_trim(0); }
 
 static void *alloc_for_json(size_t n) { return app_realloc(NULL, n); }
 
-void memory_be_fallible(void) {
-    atomic_store(&is_fallible, true);
-    json_set_alloc_funcs(alloc_for_json, free);
-}
+// Before main(): what jansson has no memory for would else be called wrong JSON.
+__attribute__((constructor)) static void serve_jansson(void) { json_set_alloc_funcs(alloc_for_json, free); }
+
+void memory_be_fallible(void) { atomic_store(&is_fallible, true); }
 
 // Fault injection: returns true for the n-th allocation that a test has chosen.
 static bool is_refused(void) {

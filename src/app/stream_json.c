@@ -1,6 +1,7 @@
 // app/stream_json.c - writes parts of chunks as JSON, in the order that the manual shows.
 #include "app/stream_json.h"
 #include "app/memory.h"
+#include <math.h>
 #include <string.h>
 
 // Returns the token's text as it appears inside a text: some tokenizers strip the space of the first token, so
@@ -40,11 +41,12 @@ static void put_top(json_writer *w, const rn_top *top, int32_t n, const rn_model
     }
 }
 
-// What the token was drawn from, and where it stood in the model's own distribution.
+// Where the token stood in the model's own distribution, and what it was drawn from; a search draws from nothing.
 static void put_sampled(json_writer *w, const rn_token *t, const rn_model *pieces) {
     json_member_whole(w, "rank", t->rank);
     json_put_key(w, "entropy");
     json_put_float(w, t->entropy);
+    if (t->n_candidates == 0) return;
     json_member_begin(w, "sampled", '{');
     json_put_key(w, "logprob");
     json_put_float(w, t->sampled_logprob);
@@ -67,7 +69,7 @@ void json_put_logprobs(json_writer *w, const rn_token *tokens, size_t n, const r
         json_member_begin(w, "top", '[');
         put_top(w, tokens[i].top, tokens[i].n_top, pieces);
         json_put_end(w, ']');
-        if (tokens[i].n_candidates > 0) put_sampled(w, &tokens[i], pieces);
+        if (tokens[i].n_candidates > 0 || isfinite(tokens[i].entropy)) put_sampled(w, &tokens[i], pieces);
         json_put_end(w, '}');
     }
 }

@@ -45,6 +45,21 @@ void term_add_plain(bytes *to, const char *text, size_t n_text) {
     }
 }
 
+void term_add_line(bytes *to, const char *text, size_t n_text) {
+    for (size_t at = 0; at < n_text;) {
+        const size_t n_char = character_length(text + at, n_text - at);
+        const unsigned char *const s = (const unsigned char *)text + at;
+        const bool orders = n_char == 3 && s[0] == 0xE2 &&
+                            ((s[1] == 0x80 && s[2] >= 0xAA && s[2] <= 0xAE) || // U+202A..U+202E
+                             (s[1] == 0x81 && s[2] >= 0xA6 && s[2] <= 0xA9));  // U+2066..U+2069
+        if (text[at] == '\t' || text[at] == '\n')
+            bytes_add_text(to, " ");
+        else if (!orders)
+            term_add_plain(to, text + at, n_char ? n_char : 1);
+        at += n_char ? n_char : 1;
+    }
+}
+
 size_t term_character(const char *text, size_t n, int *columns) {
     wchar_t c;
     mbstate_t state = {0};

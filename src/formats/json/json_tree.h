@@ -54,6 +54,7 @@ const char *json_kind_name(const struct json_node *v);
 rn_status json_int(const struct json_node *v, int64_t min, int64_t max, int64_t *out, rn_error *err);
 // A finite number in min..max. The decimal point is `.` in every locale.
 rn_status json_float(const struct json_node *v, double min, double max, float *out, rn_error *err);
+rn_status json_double(const struct json_node *v, double min, double max, double *out, rn_error *err);
 rn_status json_bool(const struct json_node *v, bool *out, rn_error *err);
 
 #endif

@@ -95,15 +95,22 @@ static double parse_float(const char *s, uint32_t n) {
     return strtod(text, NULL);
 }
 
-rn_status json_float(const struct json_node *v, double min, double max, float *out, rn_error *err) {
+rn_status json_double(const struct json_node *v, double min, double max, double *out, rn_error *err) {
     if (v->kind != JSON_NUMBER) return wrong_kind(v, "a number", err);
     if (v->n_text > NUMBER_BYTES)
         return fail(err, RN_E_FORMAT, "%.*s...: a number of %" PRIu32 " characters, limit %d", shown(v), v->text,
                     v->n_text, NUMBER_BYTES);
     const double x = parse_float(v->text, v->n_text);
     if (!(x >= min && x <= max)) return fail(err, RN_E_FORMAT, "%.*s is outside %g..%g", shown(v), v->text, min, max);
-    *out = (float)x;
+    *out = x;
     return RN_OK;
+}
+
+rn_status json_float(const struct json_node *v, double min, double max, float *out, rn_error *err) {
+    double x = 0;
+    const rn_status st = json_double(v, min, max, &x, err);
+    if (st == RN_OK) *out = (float)x;
+    return st;
 }
 
 rn_status json_bool(const struct json_node *v, bool *out, rn_error *err) {
