@@ -30,7 +30,7 @@ typedef struct rn_engine_options {
     int32_t n_ctx;
     // Streams that run at once; default 1. Further streams wait in the queue.
     int32_t n_streams;
-    // Size of the KV cache in tokens; 0: n_ctx * n_streams, or the most that fits.
+    // Size of the KV cache in tokens; 0: n_ctx * (n_streams + n_seqs), or the most that fits.
     int64_t n_kv;
     // Most rows (tokens) of a step; 0: 512.
     int32_t n_batch;
@@ -82,6 +82,9 @@ typedef struct rn_engine_options {
     // The model, by its number, that knows less than those of requests with the strategy
     // "contrastive-decoding" that name none. Default 0: none.
     size_t amateur_model;
+    // The model, by its number, that says what texts are worth to requests with the strategy "tree"
+    // and the value "model". Default 0: none.
+    size_t value_model;
 } rn_engine_options;
 RN_API void rn_engine_options_init_sized(rn_engine_options *o, size_t struct_size);
 static inline void rn_engine_options_init(rn_engine_options *o) {

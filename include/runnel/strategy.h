@@ -17,6 +17,20 @@ typedef enum rn_early_stopping {
     RN_EARLY_STOPPING_NEVER
 } rn_early_stopping;
 
+// A text that tree search looks at.
+typedef struct rn_value_text { // never grows
+    const int32_t *tokens;     // [n_tokens] the prompt, n_prompt tokens, then an answer
+    size_t n_tokens, n_prompt;
+    bool is_whole; // the answer ends here: an end token, a stop string, the grammar, the limit
+} rn_value_text;
+
+// What texts are worth: sets values[i], finite, -1e9..1e9, for texts[i], n of them, 1..4. false:
+// the stream ends with RN_FINISH_ERROR. Runs on a thread of the stream's own, one call at a time,
+// while the stream waits and others go on; it may be slow. rn_stream_close() waits for it, so it
+// must not close its stream; a stream that is cancelled ends at once. The same text must have the
+// same value.
+typedef bool (*rn_value_fn)(void *user, const rn_value_text *texts, size_t n, double *values);
+
 // The options of all strategies; the names are those of transformers' generate(). What an option
 // does, its range and its default: rn_strategy_option_at(), docs/decoding.md. One that differs from
 // its default and is none of the request's strategy: RN_E_ARG.
@@ -47,12 +61,17 @@ typedef struct rn_strategy_options {
     int32_t simulations; // 1..4096, default 32
     int32_t tree_width;  // 1..16, default 4
     float c_puct;        // 0..100, default 1.25
-    const char *value;   // "likelihood" (default: NULL) or "rollout:R", R 1..15
+    // "likelihood" (default: NULL), "rollout:R", R 1..15, "model": of
+    // rn_engine_options.value_model, "model:N", or "callback": value_fn, which NULL is then, too
+    const char *value;
     // "best-of"
     int32_t best_of; // samples, 1..32, default 4
     // What decides: NULL: the mean log-probability; "line": the last line that most samples have;
     // else a regular expression, whose last match most samples have.
     const char *majority;
+    // "tree"
+    rn_value_fn value_fn; // default NULL
+    void *value_user;
 } rn_strategy_options;
 RN_API void rn_strategy_options_init_sized(rn_strategy_options *s, size_t struct_size);
 static inline void rn_strategy_options_init(rn_strategy_options *s) {

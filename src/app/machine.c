@@ -64,9 +64,12 @@ const option machine_draft_rows[2] = {
              "lookup caches)"},
 };
 
-const option machine_contrast_rows[2] = {
+const option machine_contrast_rows[3] = {
     {0, "amateur", "MODEL", OPTION_TEXT, offsetof(machine, amateur_name),
      .help = "a model with the same vocabulary that knows less, for --strategy contrastive-decoding"},
+    {0, "value-model", "MODEL", OPTION_TEXT, offsetof(machine, value_name),
+     .help =
+         "a model with the same vocabulary that says what texts are worth, for --strategy tree with --value model"},
     {0, "early-layers", "low|high|N,N..", OPTION_TEXT, offsetof(machine, early_layers),
      .help = "layers of the first model that requests with the strategy dola may compare with"},
 };
@@ -168,13 +171,16 @@ int machine_open_reference(machine *m, const char *name) {
 int machine_open_helpers(machine *m) {
     int code = EXIT_CODE_OK;
     if (m->draft_name) code = machine_open_file(m, m->draft_name, &m->draft_path, &m->draft);
-    if (code != EXIT_CODE_OK || !m->amateur_name) return code;
-    return machine_open_file(m, m->amateur_name, &m->amateur_path, &m->amateur);
+    if (code == EXIT_CODE_OK && m->amateur_name)
+        code = machine_open_file(m, m->amateur_name, &m->amateur_path, &m->amateur);
+    if (code == EXIT_CODE_OK && m->value_name) code = machine_open_file(m, m->value_name, &m->value_path, &m->value);
+    return code;
 }
 
 size_t machine_add_helpers(const machine *m, rn_model **models, size_t n, rn_engine_options *opt) {
     if (m->draft) opt->draft_model = n, models[n++] = m->draft;
     if (m->amateur) opt->amateur_model = n, models[n++] = m->amateur;
+    if (m->value) opt->value_model = n, models[n++] = m->value;
     return n;
 }
 
@@ -218,7 +224,7 @@ int machine_open_engine(machine *m) {
     const int code = machine_open_helpers(m);
     if (code != EXIT_CODE_OK) return code;
     machine_engine_options(m, &opt);
-    rn_model *models[4] = {m->model};
+    rn_model *models[2 + MACHINE_HELPERS] = {m->model};
     size_t n = 1;
     if (m->reference) models[n++] = m->reference;
     n = machine_add_helpers(m, models, n, &opt);
@@ -240,12 +246,14 @@ void machine_close_models(machine *m) {
     rn_model_close(m->reference);
     rn_model_close(m->draft);
     rn_model_close(m->amateur);
+    rn_model_close(m->value);
     free(m->path);
     free(m->reference_path);
     free(m->draft_path);
     free(m->amateur_path);
-    m->model = m->reference = m->draft = m->amateur = NULL;
-    m->path = m->reference_path = m->draft_path = m->amateur_path = NULL;
+    free(m->value_path);
+    m->model = m->reference = m->draft = m->amateur = m->value = NULL;
+    m->path = m->reference_path = m->draft_path = m->amateur_path = m->value_path = NULL;
 }
 
 void machine_close(machine *m) {

@@ -22,6 +22,7 @@ typedef struct machine {
     const char *model_name;   // -m: a path or a name; NULL: the default model
     const char *draft_name;   // --draft; NULL: none
     const char *amateur_name; // --amateur; NULL: none
+    const char *value_name;   // --value-model, or of --value model:FILE; NULL: none
     const char *early_layers; // --early-layers, or those of the command's strategy; NULL: none
     const char *cpu;
     int32_t n_ctx, n_threads; // 0: the engine's choice
@@ -35,11 +36,12 @@ typedef struct machine {
     const char *ngram_cache;  // --ngram-cache, of model 0; NULL: none
     const draft_heads *heads; // of model 0, set by the command; NULL: none
     progress bar;
-    char *path, *reference_path, *draft_path, *amateur_path;
+    char *path, *reference_path, *draft_path, *amateur_path, *value_path;
     rn_model *model;     // the engine's model 0
     rn_model *reference; // its model 1; NULL: none
     rn_model *draft;     // which drafts for the others; NULL: none
     rn_model *amateur;   // that contrastive decoding takes off; NULL: none
+    rn_model *value;     // that says what texts are worth in tree search; NULL: none
     rn_engine *engine;
 } machine;
 
@@ -57,9 +59,9 @@ extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_
 extern const option machine_draft_rows[2];
 #define MACHINE_DRAFT_GROUP(m) {"Speculation", machine_draft_rows, 2, (m)}
 
-// --amateur and --early-layers; --amateur alone, where the strategy of the command line says which layers.
-extern const option machine_contrast_rows[2];
-#define MACHINE_CONTRAST_GROUP(m) {NULL, machine_contrast_rows, 2, (m)}
+// --amateur, --value-model and --early-layers; --amateur alone, where the strategy of the command line says which layers and values.
+extern const option machine_contrast_rows[3];
+#define MACHINE_CONTRAST_GROUP(m) {NULL, machine_contrast_rows, 3, (m)}
 #define MACHINE_AMATEUR_GROUP(m)  {NULL, machine_contrast_rows, 1, (m)}
 
 void machine_init(machine *m);
@@ -68,9 +70,10 @@ bool machine_take_positional(machine *m, const options *parsed, int *code);
 // Each returns EXIT_CODE_OK, or an exit code after saying why.
 int machine_open_model(machine *m);
 int machine_open_reference(machine *m, const char *name); // a second model for the engine, after the first
-int machine_open_engine(machine *m);                      // after the models; opens those of --draft and --amateur
-int machine_open_helpers(machine *m);                     // for a command that opens its engine itself
-// Adds what machine_open_helpers() opened to the engine's n models; there is room for two.
+int machine_open_engine(machine *m);  // after the models; opens those of --draft, --amateur and --value-model
+int machine_open_helpers(machine *m); // for a command that opens its engine itself
+// Adds what machine_open_helpers() opened to the engine's n models; there is room for MACHINE_HELPERS.
+enum { MACHINE_HELPERS = 3 };
 size_t machine_add_helpers(const machine *m, rn_model **models, size_t n, rn_engine_options *opt);
 // Call after the models are open: refuses an output path that is one of the files being read. text_file: NULL for none.
 int machine_check_output(const machine *m, const char *text_file, const char *out);

@@ -7,12 +7,14 @@
 #ifndef RN_APP_NAMED_SETTINGS_H
 #define RN_APP_NAMED_SETTINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct named_settings {
     const char *name, *words; // words: what sets it apart, for people
     const char *members;      // JSON
     int n_seqs;               // sequences that it takes beside a stream's own (rn_engine_options.n_seqs)
+    bool needs_amateur, needs_early_layers; // rn_engine_options.amateur_model, rn_model_add_early_layers()
 } named_settings;
 
 extern const named_settings named_settings_rows[];           // ends with a name of NULL

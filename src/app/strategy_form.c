@@ -1,5 +1,6 @@
 // app/strategy_form.c - see strategy_form.h.
 #include "app/strategy_form.h"
+#include "app/numbers.h"
 #include "app/say.h"
 #include <math.h>
 #include <stdio.h>
@@ -60,7 +61,7 @@ static void list_strategies(char out[STRATEGY_WORDS]) {
         n += (size_t)snprintf(out + n, STRATEGY_WORDS - n, "%s%s", i ? "|" : "", name);
 }
 
-static bool is_known(const char *strategy) {
+static bool is_known_strategy(const char *strategy) {
     const char *name;
     for (size_t i = 0; (name = rn_strategy_name(i, NULL)); i++)
         if (strcmp(name, strategy) == 0) return true;
@@ -70,7 +71,7 @@ static bool is_known(const char *strategy) {
 bool strategy_form_check(const strategy_form *f) {
     rn_strategy_option o;
     char name[32], strategies[STRATEGY_WORDS];
-    if (!is_known(name_of(f))) {
+    if (!is_known_strategy(name_of(f))) {
         list_strategies(strategies);
         say("--strategy: '%.60s' is not one of %s", name_of(f), strategies);
         return false;
@@ -91,7 +92,7 @@ bool strategy_form_apply(const strategy_form *f, rn_request *req, rn_strategy_op
     rn_strategy_options_init(out);
     req->strategy = name_of(f);
     req->strategy_options = out;
-    if (!is_known(name_of(f))) {
+    if (!is_known_strategy(name_of(f))) {
         char strategies[STRATEGY_WORDS];
         list_strategies(strategies);
         *err = (rn_error){.code = RN_E_ARG};
@@ -116,29 +117,64 @@ void strategy_form_choose(strategy_form *f, const char *strategy, const char *na
         if (strcmp(o.name, name) == 0) f->numbers[i] = value;
 }
 
-int32_t strategy_form_n_seqs(const strategy_form *f) {
-    const bool is_beam = strcmp(name_of(f), "beam") == 0, is_best = strcmp(name_of(f), "best-of") == 0;
-    return is_beam || is_best ? (int32_t)number_of(f, is_beam ? "num_beams" : "best_of") - 1 : 0;
-}
-
-const char *strategy_form_early_layers(const strategy_form *f) {
+const char *strategy_form_texts(const strategy_form *f, int32_t *n, bool *is_given_too) {
+    const char *const name = strcmp(name_of(f), "beam") == 0      ? "num_beams"
+                             : strcmp(name_of(f), "best-of") == 0 ? "best_of"
+                                                                  : NULL;
     rn_strategy_option o;
-    if (strcmp(name_of(f), "dola") != 0) return NULL;
+    *n = name ? (int32_t)number_of(f, name) : 1;
+    *is_given_too = false;
+    for (size_t i = 0; name && option_at(i, &o); i++)
+        if (strcmp(o.name, name) == 0) *is_given_too = is_given(f, i);
+    return name;
+}
+
+int32_t strategy_form_n_seqs(const strategy_form *f) {
+    int32_t n;
+    bool is_given_too;
+    (void)strategy_form_texts(f, &n, &is_given_too);
+    return n - 1;
+}
+
+static const char **text_of(strategy_form *f, const char *name) {
+    rn_strategy_option o;
     for (size_t i = 0; option_at(i, &o); i++)
-        if (strcmp(o.name, "dola_layers") == 0 && f->texts[i]) return f->texts[i];
-    return "low";
+        if (strcmp(o.name, name) == 0) return &f->texts[i];
+    return NULL;
 }
 
-bool strategy_form_has_amateur(const strategy_form *f) { return strcmp(name_of(f), "contrastive-decoding") == 0; }
-
-// ---- tables ---------------------------------------------------------------------------------------------------------
-
-static void explain_strategies(char *out, size_t n_out) {
-    const char *name, *help;
-    size_t n = (size_t)snprintf(out, n_out, "how tokens are chosen: ");
-    for (size_t i = 0; (name = rn_strategy_name(i, &help)) && n < n_out; i++)
-        n += (size_t)snprintf(out + n, n_out - n, "%s%s (%s)", i ? "; " : "", name, help);
+// One model reads one set of early layers, and an engine has one model that values texts.
+static bool take(const char **own, const char *name, const char *text) {
+    if (*own && strcmp(*own, text) != 0) {
+        say("--%s: %.60s beside %.60s: there can be one of them", name, text, *own);
+        return false;
+    }
+    *own = text;
+    return true;
 }
+
+bool strategy_form_reserve(strategy_form *f, machine *on) {
+    static const char before[] = "model:"; // a number behind it is a model of the engine
+    const char **const value = text_of(f, "value"), **const layers = text_of(f, "dola_layers");
+    on->n_seqs += strategy_form_n_seqs(f);
+    if (strcmp(name_of(f), "dola") == 0 &&
+        !take(&on->early_layers, "dola-layers", layers && *layers ? *layers : "low"))
+        return false;
+    if (!value || !*value || strncmp(*value, before, sizeof before - 1) != 0) return true;
+    const char *const name = *value + sizeof before - 1;
+    if (name[strspn(name, "0123456789")] == 0) return true;
+    *value = "model";
+    return take(&on->value_name, "value", name);
+}
+
+bool strategy_form_needs_amateur(const strategy_form *f) { return strcmp(name_of(f), "contrastive-decoding") == 0; }
+
+bool strategy_form_check_amateur(const strategy_form *f, const options *parsed) {
+    return strategy_form_needs_amateur(f) ||
+           !options_refuse(parsed, "amateur", "without --strategy contrastive-decoding");
+}
+
+// ---- by name --------------------------------------------------------------------------------------------------------
 
 static void explain_option(const rn_strategy_option *o, char *out, size_t n_out) {
     const size_t n = (size_t)snprintf(out, n_out, "%s: %s", o->strategies, o->help);
@@ -149,6 +185,93 @@ static void explain_option(const rn_strategy_option *o, char *out, size_t n_out)
         snprintf(out + n, n_out - n, " (default %.*s)", (int)strcspn(word, "|"), word);
     } else
         snprintf(out + n, n_out - n, " (%.10g..%.10g, default %.6g)", o->min, o->max, o->def);
+}
+
+static bool set_word(const char *words, const char *value, int32_t *word) {
+    const size_t n = strlen(value);
+    *word = 0;
+    for (const char *at = words; at; at = strchr(at, '|'), at += at != NULL, ++*word)
+        if (strncmp(at, value, n) == 0 && (at[n] == 0 || at[n] == '|')) return true;
+    return false;
+}
+
+static bool set_option(strategy_form *f, size_t i, const rn_strategy_option *o, const char *value, char *why) {
+    const bool is_default = strcmp(value, "default") == 0;
+    if (o->kind == RN_OPTION_TEXT) {
+        f->texts[i] = is_default ? NULL : value;
+        return true;
+    }
+    if (o->kind == RN_OPTION_WORD) {
+        int32_t word = -1;
+        if (!is_default && !set_word(o->words, value, &word)) {
+            snprintf(why, NUMBER_WHY, "'%.60s' is not one of %s", value, o->words);
+            return false;
+        }
+        f->words[i] = word;
+        return true;
+    }
+    double v = NAN;
+    if (!is_default && (!number_read_real(value, o->min, o->max, &v, why) ||
+                        !number_check(v, o->min, o->max, o->kind == RN_OPTION_INT, why)))
+        return false;
+    f->numbers[i] = v;
+    return true;
+}
+
+bool strategy_form_set(strategy_form *f, const char *name, const char *value, bool *is_known, char *why) {
+    rn_strategy_option o;
+    char names[STRATEGY_WORDS];
+    *is_known = true;
+    if (strcmp(name, "strategy") == 0) {
+        const bool is_default = strcmp(value, "default") == 0;
+        if (!is_default && !is_known_strategy(value)) {
+            list_strategies(names);
+            snprintf(why, NUMBER_WHY, "'%.60s' is not one of %s", value, names);
+            return false;
+        }
+        f->strategy = is_default ? NULL : value;
+        return true;
+    }
+    for (size_t i = 0; option_at(i, &o); i++)
+        if (strcmp(o.name, name) == 0) return set_option(f, i, &o, value, why);
+    *is_known = false;
+    return false;
+}
+
+const char *strategy_form_show(const strategy_form *f, size_t i, const char **name, bytes *value, bytes *about) {
+    rn_strategy_option o;
+    char text[768];
+    if (i == 0) {
+        *name = "strategy";
+        list_strategies(text);
+        bytes_add_text(value, name_of(f));
+        bytes_add_format(about, "%s  how tokens are chosen", text);
+        return *name;
+    }
+    if (!option_at(i - 1, &o)) return NULL;
+    *name = o.name;
+    explain_option(&o, text, sizeof text);
+    bytes_add_text(about, text);
+    if (f->texts[i - 1])
+        bytes_add_text(value, f->texts[i - 1]);
+    else if (f->words[i - 1] >= 0) {
+        const char *word = o.words;
+        for (int32_t k = f->words[i - 1]; k > 0; k--) word = strchr(word, '|') + 1;
+        bytes_add_format(value, "%.*s", (int)strcspn(word, "|"), word);
+    } else if (!isnan(f->numbers[i - 1]))
+        bytes_add_format(value, "%.9g", f->numbers[i - 1]);
+    else
+        bytes_add_text(value, "default");
+    return *name;
+}
+
+// ---- tables ---------------------------------------------------------------------------------------------------------
+
+static void explain_strategies(char *out, size_t n_out) {
+    const char *name, *help;
+    size_t n = (size_t)snprintf(out, n_out, "how tokens are chosen: ");
+    for (size_t i = 0; (name = rn_strategy_name(i, &help)) && n < n_out; i++)
+        n += (size_t)snprintf(out + n, n_out - n, "%s%s (%s)", i ? "; " : "", name, help);
 }
 
 static size_t offset_of(rn_option_kind kind, size_t i) {

@@ -7,7 +7,7 @@
 #define RN_APP_STRATEGY_FORM_H
 
 #include "app/json_read.h"
-#include "app/options.h"
+#include "app/machine.h"
 #include <runnel/runnel.h>
 
 enum {
@@ -30,12 +30,21 @@ bool strategy_form_check(const strategy_form *f);
 bool strategy_form_apply(const strategy_form *f, rn_request *req, rn_strategy_options *out, rn_error *err);
 // For clients that name no strategy but ask for one: sets it, unless one is named, and one of its numbers (option NULL: none).
 void strategy_form_choose(strategy_form *f, const char *strategy, const char *option, double value);
+// Of strategies that find several texts: the option that says how many it follows, and that number; NULL: one.
+const char *strategy_form_texts(const strategy_form *f, int32_t *n, bool *is_given);
 // Sequences beside a stream's own that the engine reserves for it (rn_engine_options.n_seqs).
 int32_t strategy_form_n_seqs(const strategy_form *f);
-
-// The layers that it compares with (rn_model_add_early_layers()); NULL: none.
-const char *strategy_form_early_layers(const strategy_form *f);
-bool strategy_form_has_amateur(const strategy_form *f); // does it need a model that knows less?
+// Of the command line: the machine gets what the strategy needs, sequences, early layers and the model of --value model:FILE, whose value
+// becomes "model". Before models are opened. False: another strategy has other early layers or another model, which is said.
+bool strategy_form_reserve(strategy_form *f, machine *on);
+bool strategy_form_needs_amateur(const strategy_form *f);
+// Of the command line: is --amateur given without a strategy that reads it? Then it is said, and the answer is false.
+bool strategy_form_check_amateur(const strategy_form *f, const options *parsed);
+// Sets the strategy or an option by its name, from a value as people write it; a text stays the caller's. "default": not given. False with
+// a reason in why [JSON_WHY]; *is_known false: there is no such option.
+bool strategy_form_set(strategy_form *f, const char *name, const char *value, bool *is_known, char *why);
+// The value of the strategy (i 0) or of option i - 1, as people write it, and what it is; NULL: there is none of that number.
+const char *strategy_form_show(const strategy_form *f, size_t i, const char **name, bytes *value, bytes *about);
 
 // Rows whose target is a strategy_form. Those of options point into their struct, which is not moved.
 typedef struct strategy_rows {

@@ -238,8 +238,8 @@ static int run_batch(batch *b, const options *parsed) {
     if (code != EXIT_CODE_OK) return code;
     interrupt_catch();
     b->on.n_streams = b->n_parallel;
-    b->on.n_seqs = generation_is_guided(&b->plan.defaults) + strategy_form_n_seqs(&b->plan.defaults.strategy);
-    if (!b->on.early_layers) b->on.early_layers = strategy_form_early_layers(&b->plan.defaults.strategy);
+    b->on.n_seqs = generation_is_guided(&b->plan.defaults);
+    if (!strategy_form_reserve(&b->plan.defaults.strategy, &b->on)) return EXIT_CODE_USAGE;
     b->on.heads = &b->plan.defaults.heads;
     if ((code = chat_options_open(&b->plan.chat)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_model(&b->on)) != EXIT_CODE_OK) return code;

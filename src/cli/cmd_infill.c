@@ -35,7 +35,7 @@ static bool check_together(infill_run *r, const options *parsed) {
     if (options_refuse(parsed, "echo", "here: only the middle is output") ||
         options_refuse(parsed, "parse-special", "here: control tokens spelled in the texts stay text"))
         return false;
-    return run_print_check(&r->print, parsed) &&
+    return run_print_check(&r->print, parsed) && strategy_form_check_amateur(&r->g.strategy, parsed) &&
            generation_use_draft(&r->g, r->on.draft_name, r->on.ngram_cache, parsed) &&
            generation_check(&r->g, parsed);
 }
@@ -108,6 +108,7 @@ static int fill(infill_run *r, const options *parsed) {
     int code = hole_read(&r->hole, parsed);
     if (code != EXIT_CODE_OK) return code;
     r->on.n_seqs = generation_is_guided(&r->g);
+    if (!strategy_form_reserve(&r->g.strategy, &r->on)) return EXIT_CODE_USAGE;
     r->on.heads = &r->g.heads;
     interrupt_catch();
     if ((code = machine_open_model(&r->on)) != EXIT_CODE_OK) return code;
@@ -132,6 +133,8 @@ int cmd_infill(int n_args, char **args) {
         MACHINE_SIZE_GROUP(&r.on),
         MACHINE_ENGINE_GROUP(&r.on),
         GENERATION_SAMPLING_GROUP(&rows, &r.g),
+        GENERATION_STRATEGY_GROUP(&rows, &r.g),
+        MACHINE_AMATEUR_GROUP(&r.on),
         GENERATION_STOP_GROUP(&r.g),
         MACHINE_DRAFT_GROUP(&r.on),
         GENERATION_DRAFT_GROUP(&r.g),

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/prompt.h"
 #include "cli/run_print.h"
+#include <string.h>
 #include <unistd.h>
 
 typedef struct run {
@@ -31,7 +32,7 @@ static const char *const notes = "Without a prompt, stdin is read when it is not
                                  "\n"
                                  "  runnel run \"Once upon a time\"\n"
                                  "  runnel run -m MODEL -f story.txt -n 100 --seed 7 > more.txt\n"
-                                 "  git log -1 | runnel run --temp 0 --json | jq -r .text\n"
+                                 "  git log -1 | runnel run --temp 0 --json | jq -j .text\n"
                                  "  runnel run --chat \"Summarize:\" < notes.txt\n"
                                  "  runnel run -m MODEL --chat \"Why is the sky blue?\"\n"
                                  "\n"
@@ -53,9 +54,7 @@ static bool check_together(run *r, const options *parsed) {
         if (!r->chat.is_chat && options_refuse(parsed, of_chat[i], "without --chat")) return false;
     for (size_t i = 0; i < sizeof not_of_chat / sizeof *not_of_chat; i++)
         if (r->chat.is_chat && options_refuse(parsed, not_of_chat[i], "with --chat")) return false;
-    if (!strategy_form_has_amateur(&r->g.strategy) &&
-        options_refuse(parsed, "amateur", "without --strategy contrastive-decoding"))
-        return false;
+    if (!strategy_form_check_amateur(&r->g.strategy, parsed)) return false;
     if (r->prompt.ids_option && options_refuse(parsed, "parse-special", with_ids)) return false;
     return run_print_check(&r->print, parsed) &&
            generation_use_draft(&r->g, r->on.draft_name, r->on.ngram_cache, parsed) &&
@@ -99,6 +98,20 @@ static int check_model(run *r) {
     return EXIT_CODE_FAILED;
 }
 
+enum { TERMINAL_TOKENS = 512 };
+
+// A model without a chat template seldom ends by itself: at a terminal it gets a limit, which is said where it was reached.
+static bool limit_tokens(run *r, const options *parsed) {
+    rn_model_info info = {.struct_size = sizeof info};
+    for (size_t i = 0; i < parsed->n_given; i++)
+        if (strcmp(parsed->given[i]->name, "max-tokens") == 0) return false;
+    if (r->g.n != -1 || r->chat.is_chat || r->print.is_json || !term_is(STDOUT_FILENO) ||
+        rn_model_get_info(r->on.model, &info, NULL) != RN_OK || info.chat_template)
+        return false;
+    r->g.n = TERMINAL_TOKENS;
+    return true;
+}
+
 static int run_prompt(run *r, const options *parsed) {
     r->g.n_prediction = r->prediction_file != NULL;
     if (!check_together(r, parsed)) return EXIT_CODE_USAGE;
@@ -107,8 +120,8 @@ static int run_prompt(run *r, const options *parsed) {
     if (r->prediction_file && !file_read(r->prediction_file, TEXT_LIMIT, &r->prediction)) return EXIT_CODE_FAILED;
     r->g.prediction[0] = (rn_part){.kind = RN_PART_TEXT, .text = r->prediction.data, .n_text = r->prediction.n};
     if ((code = chat_options_open(&r->chat)) != EXIT_CODE_OK) return code;
-    r->on.n_seqs = generation_is_guided(&r->g) + strategy_form_n_seqs(&r->g.strategy);
-    r->on.early_layers = strategy_form_early_layers(&r->g.strategy);
+    r->on.n_seqs = generation_is_guided(&r->g);
+    if (!strategy_form_reserve(&r->g.strategy, &r->on)) return EXIT_CODE_USAGE;
     r->on.heads = &r->g.heads;
     interrupt_catch();
     if ((code = machine_open_model(&r->on)) != EXIT_CODE_OK) return code;
@@ -116,7 +129,12 @@ static int run_prompt(run *r, const options *parsed) {
     if ((code = grammar_options_compile(&r->form, r->on.model, &r->grammar)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_engine(&r->on)) != EXIT_CODE_OK) return code;
     if (r->on.is_verbose) generation_say_preset(&r->g);
-    return generate(r);
+    const bool is_limited = limit_tokens(r, parsed);
+    code = generate(r);
+    if (is_limited && r->print.was_cut)
+        say("the text was cut at %d tokens, as at a terminal without -n; -n -1: the rest of the context",
+            TERMINAL_TOKENS);
+    return code;
 }
 
 int cmd_run(int n_args, char **args) {

@@ -7,6 +7,8 @@
 #include "app/wrap.h"
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NO_COLOUR "\x1b[0m"
@@ -205,9 +207,13 @@ static bool write_chunk(run_print *r, const rn_chunk *c) {
     return r->is_chat ? write_chat(r, c) : write_text(r, c->text, c->n_text);
 }
 
-static void say_figures(const rn_chunk *last) {
+static void say_figures(const run_print *r, const rn_chunk *last) {
     char count[HUMAN_BYTES], first[HUMAN_BYTES];
+    struct stat out;
     if (!term_is(STDERR_FILENO)) return;
+    // What reads the pipe may show the text at this terminal (tee, cat): the figures begin a line of their own.
+    const bool is_pipe = fstat(STDOUT_FILENO, &out) == 0 && S_ISFIFO(out.st_mode);
+    if (!r->to_terminal && !r->ends_line && is_pipe) fputs("\n", stderr);
     const double n_timed = (double)last->usage->completion_tokens - 1, ms = last->timing->decode_ms;
     const bool has_colour = term_colour(STDERR_FILENO);
     fprintf(stderr, "%s%s tokens", has_colour ? "\x1b[2m" : "",
@@ -225,11 +231,12 @@ static void say_figures(const rn_chunk *last) {
 }
 
 static int finish(run_print *r, const rn_chunk *last) {
+    r->was_cut = last->finish_reason == RN_FINISH_LENGTH && strncmp(last->finish_detail, "max_tokens", 10) == 0;
     if (r->to_terminal && !r->ends_line) output_write(&r->out, "\n", 1);
     if (last->finish_reason == RN_FINISH_ERROR)
         say("generation: %s", last->finish_detail);
     else
-        say_figures(last);
+        say_figures(r, last);
     if (last->finish_reason == RN_FINISH_ERROR) return EXIT_CODE_FAILED;
     if (last->finish_reason == RN_FINISH_CANCELLED && interrupt_came()) return EXIT_CODE_INTERRUPTED;
     return EXIT_CODE_OK;

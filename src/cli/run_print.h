@@ -22,6 +22,7 @@ typedef struct run_print {
     bool is_thinking;     // the last text shown was reasoning
     bool to_terminal;     // stdout is a terminal and the output is text
     bool ends_line;       // the last byte written was a line break
+    bool was_cut;         // the text ended at the limit of its tokens
     output out;
     bytes line;         // buffer for the output of one chunk
     bool has_colour;    // probabilities are shown in colours

@@ -103,6 +103,7 @@ static void propose_amateur(struct contrast_strategy *s, struct row_list *rows) 
 static rn_status propose(strategy *base, struct row_list *rows, rn_error *err) {
     struct contrast_strategy *s = self(base);
     rows->n = 0;
+    if (s->asks_helper && rows->n_rounds == 0) return RN_OK; // a step of the main model goes first
     if (s->asks_helper) {
         (is_dola(s) ? propose_layers : propose_amateur)(s, rows);
         return RN_OK;
@@ -290,10 +291,12 @@ static rn_status hand_over(struct contrast_strategy *s, rn_status st, strategy *
     return st;
 }
 
+int32_t contrastive_decoding_helper_model(const struct strategy_options *o) { return o->amateur_model; }
+
 rn_status contrastive_decoding_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err) {
     struct contrast_strategy *s = NULL;
     *out = NULL;
-    const struct strategy_slot *const amateur = &spec->slots[spec->amateur_slot];
+    const struct strategy_slot *const amateur = &spec->slots[spec->helper_slot];
     if (amateur->n_vocab < spec->n_vocab)
         return fail(err, RN_E_ARG, "amateur_model: has %d tokens, the request's model %d", amateur->n_vocab,
                     spec->n_vocab);
@@ -301,7 +304,7 @@ rn_status contrastive_decoding_strategy_create(const struct strategy_spec *spec,
         return fail(err, RN_E_LIMIT, "amateur_model: a context of %d, the text may become %d tokens long",
                     amateur->n_ctx, spec->n_text_most - 1);
     const rn_status st = create(spec, &s, err);
-    if (s) s->slot = spec->amateur_slot, s->other = "the amateur model";
+    if (s) s->slot = spec->helper_slot, s->other = "the amateur model";
     return hand_over(s, st, out);
 }
 

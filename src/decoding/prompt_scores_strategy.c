@@ -42,6 +42,11 @@ static rn_status propose(strategy *base, struct row_list *rows, rn_error *err) {
     return inner->ops->propose(inner, rows, err);
 }
 
+static bool waits(const strategy *base) {
+    const strategy *const inner = ((const struct prompt_scores_strategy *)base)->inner;
+    return inner->ops->waits && inner->ops->waits(inner);
+}
+
 static void suspend(strategy *base) {
     strategy *const inner = ((struct prompt_scores_strategy *)base)->inner;
     if (inner->ops->suspend) inner->ops->suspend(inner);
@@ -86,6 +91,7 @@ static const struct strategy_ops ops = {.begin = begin,
                                         .prompt_from = prompt_from,
                                         .prompt_wants = prompt_wants,
                                         .next_slot = next_slot,
+                                        .waits = waits,
                                         .propose = propose,
                                         .suspend = suspend,
                                         .read = read_results,

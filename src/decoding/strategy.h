@@ -30,6 +30,7 @@ struct drawn_from {
 // What is told of a token in the model's own distribution (rn_token), kept by a strategy whose rows are gone when it emits.
 struct token_told {
     float logprob;
+    float entropy; // nats; NaN: not asked for
     int32_t rank, n_top;
     struct token_logprob top[LOGPROBS_MAX_TOP];
 };
@@ -138,6 +139,18 @@ struct token_walk {
         is_idle; // tokens before do not matter: all may follow, no stop string, and nothing in the sampler looks at them
 };
 
+// The caller's function that says what texts are worth. It runs on a thread of its own, and the stream waits for it. Asked from absorb, but
+// for is_done.
+struct text_judge {
+    // One more text of the next call, TREE_LEAVES of them at most: prompt and emitted tokens, then these.
+    void (*add)(void *user, const int32_t *more, int32_t n, bool is_whole);
+    void (*begin)(void *user);
+    bool (*is_done)(void *user);
+    // The value of each text, after is_done. RN_E_CANCELLED: the function failed.
+    rn_status (*take)(void *user, double *values, rn_error *err);
+    void *user;
+};
+
 // ---- sequences ------------------------------------------------------------------------------------------------------
 //
 // A strategy owns sequences on any model slots. It names them by small numbers and declares what
@@ -203,6 +216,9 @@ struct strategy_slot {
     bool ties_head;
     const int32_t *early;
     int32_t n_early, first_early;
+    // Scores of a reranker's head, of which the softmax is taken if rank_softmax; 0: it has none.
+    int32_t n_rank;
+    bool rank_softmax;
 };
 
 // What the engine gives a strategy for the stream's life.
@@ -233,6 +249,7 @@ struct row_list {
     double n_tokens_beside;
     int32_t n_scratch; // scratch nodes that a sequence may have
     int32_t n_tokens;  // tokens that absorb may emit, of all choices together
+    int32_t n_rounds;  // as next_slot was told; 0: the rows are of slot 0, and may be none
     // Set to 1 by the engine: tokens that the strategy expects of these rows.
     double n_expected;
 };
@@ -274,6 +291,8 @@ struct strategy_ops {
     // models step first, with the rows of all streams that want some, as often as there are any;
     // then the main models step. NULL: always slot 0.
     int32_t (*next_slot)(const strategy *s, int32_t n_rounds);
+    // Does it wait for another thread, which wakes the engine? Then it has no rows. NULL: never.
+    bool (*waits)(const strategy *s);
     // Requests the rows to evaluate next. Called only while the stream runs, after the prompt was evaluated.
     // It may be called again before absorb when the rows could not be evaluated, and then proposes
     // the same rows. NULL: the strategy only reads the prompt.
@@ -352,12 +371,16 @@ struct strategy_spec {
     // Of strategies that only add something to another one (prompt_scores): that other one. Theirs
     // from a successful create on.
     strategy *inner;
-    int32_t amateur_slot;                   // of the model that knows less, whose tokens are the model's
+    int32_t helper_slot; // of the model that strategy_kind.helper names, whose tokens are the request's model's
+    const struct text_judge *judge;         // NULL: the caller has no such function
     const struct strategy_options *options; // of the request, checked; NULL: none are given
     const struct strategy_slot *slots;      // [n_slots] as of strategy_env
     int32_t n_slots;
     const void *params; // what the kind documents; NULL for most
 };
+
+// Another model that a strategy reads.
+enum strategy_helper { STRATEGY_NO_HELPER, STRATEGY_AMATEUR, STRATEGY_VALUE, STRATEGY_N_HELPERS };
 
 // A kind of strategy: a row of the table.
 struct strategy_kind {
@@ -365,11 +388,15 @@ struct strategy_kind {
     rn_status (*create)(const struct strategy_spec *spec, strategy **out, rn_error *err);
     // A request may name it (rn_request.strategy): it generates, and needs no params.
     bool is_for_requests;
-    bool takes_guesses; // rn_request.speculate
-    bool needs_amateur; // strategy_spec.amateur_slot
-    const char *help;   // what it does, of those that requests may name
+    bool takes_guesses;          // rn_request.speculate
+    enum strategy_helper helper; // strategy_spec.helper_slot
+    // The number of that model, 0: the engine's; -1: these options need none. NULL: none do.
+    int32_t (*helper_model)(const struct strategy_options *o);
+    const char *help; // what it does, of those that requests may name
     // Changes the sampling parameters of a request to what it does with them; NULL: nothing. RN_E_ARG, RN_E_UNSUPPORTED.
     rn_status (*set_sampling)(const struct strategy_options *o, struct sampling_params *p, rn_error *err);
+    // Texts that the answer is chosen from, each with keys and values of its own behind the prompt; NULL: one.
+    int32_t (*n_texts)(const struct strategy_options *o);
 };
 // "sample": greedy decoding and sampling, one row in, one token out. "beam": beam search. "best-of": the best of several samples. "contrastive":
 // contrastive search. "contrastive-decoding", "dola": sampling from what the model says more than an

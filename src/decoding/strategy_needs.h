@@ -8,10 +8,11 @@
 #include <stdint.h>
 
 struct strategy_needs {
-    int32_t n_seqs;        // sequences that it has at once, the stream's own among them; 0 counts as 1
-    int32_t n_helper_seqs; // and on slots of drafters, where every stream has one
-    int32_t n_scratch;     // scratch nodes of a sequence
-    int32_t n_results;     // rows of a step whose logits it needs; 0 counts as 1
+    int32_t n_seqs;           // sequences that it has at once, the stream's own among them; 0 counts as 1
+    int32_t n_helper_seqs;    // and on slots of drafters, where every stream has one
+    int32_t n_scratch;        // scratch nodes of a sequence
+    int32_t n_helper_scratch; // and of one of its helper model (strategy_spec.helper_slot)
+    int32_t n_results;        // rows of a step whose logits it needs; 0 counts as 1
 };
 
 // Slots of recurrent state, of models that have one: for each sequence, for each scratch node, and one that is kept.

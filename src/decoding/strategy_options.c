@@ -46,7 +46,9 @@ const struct strategy_option strategy_options_table[] = {
     {FIELD(c_puct), .strategies = "tree", .kind = STRATEGY_REAL, .min = 0, .max = 100, .def = 1.25,
      .help = "how much what the model finds probable is preferred to what was found to be good"},
     {FIELD(value), .strategies = "tree", .kind = STRATEGY_TEXT,
-     .help = "what a text is worth: likelihood, or rollout:R, its likelihood after R more tokens"},
+     .help =
+         "what a text is worth: likelihood; rollout:R, its likelihood after R more tokens; or model, what another "
+         "model says (model:FILE on the command line): the score of one that ranks, else the likelihood there"},
     {FIELD(best_of), .strategies = "best-of", .kind = STRATEGY_INT, .min = 1, .max = 32, .def = 4,
      .help = "samples, with the seeds seed, seed + 1, ..."},
     {FIELD(majority), .strategies = "best-of", .kind = STRATEGY_TEXT,

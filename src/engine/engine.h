@@ -259,11 +259,13 @@ struct stream_play {
     bool has_begun; // strategy_ops.begin was called
     // the strategy opened or truncated sequences, so some may need restoring
     bool seqs_changed;
+    int32_t helper_slot;     // of the model that the strategy reads beside the stream's; 0: none
     int32_t n_helper_rounds; // since its last step of the main model
     struct token_gate gate;  // given to the strategy where it rules tokens out
     struct walk_state *walk; // of a strategy that asks one; NULL: it does not
     struct token_walk walk_ops;
-    uint64_t *gate_mask; // [2][n_gate_words] NULL: the stream has no gate
+    struct value_call *value_call; // of a request with a function that values texts; NULL: none
+    uint64_t *gate_mask;           // [2][n_gate_words] NULL: the stream has no gate
     size_t n_gate_words;
     // Of the draw that was begun.
     bool gate_is_made;      // gate_mask is its mask
@@ -344,8 +346,8 @@ struct rn_stream {
     int32_t n_predicted;
     int32_t n_limit;    // number of tokens at which the stream ends with `length`
     bool context_binds; // n_limit is the context, not max_tokens
-    // n_limit is what a negative prompt leaves of the context, or of keys and values
-    bool guidance_binds;
+    // n_limit is what other sequences leave of keys and values: what finish_detail calls it; NULL: it is not
+    const char *room_binds;
 
     struct stream_turn turn;
     struct stream_times time;
@@ -593,13 +595,18 @@ struct drafter_choice;
 // If one of the drafters looks in finished answers: those that the stream may see, and its own is kept.
 void stream_show_outputs(rn_stream *s, const struct drafter_choice *drafters, int32_t n);
 void stream_keep_output(rn_stream *s); // when it has ended
-// The slot of the amateur, a model of the same vocabulary; model 0: that of the engine.
-rn_status request_find_amateur(const rn_engine *e, const struct model_slot *own, int32_t model, int32_t *slot,
-                               rn_error *err);
+// The slot of the model that a strategy with these options reads beside the request's, of the same vocabulary; 0: it reads none.
+rn_status request_find_helper(const rn_engine *e, const struct model_slot *own, const struct strategy_kind *kind,
+                              const struct strategy_options *o, int32_t *slot, rn_error *err);
 rn_status request_read_drafters(rn_engine *e, struct model_slot *own, const rn_request *r, struct drafter_choice *out,
                                 int32_t *n, rn_error *err);
 // What those of a request that names none allocate, for a text of so many tokens.
 size_t request_default_drafter_bytes(const rn_engine *e, int32_t n_text_most);
+
+// value_call.c: the caller's function that says what texts are worth, on a thread of its own. RN_E_NOMEM.
+rn_status value_call_create(rn_stream *s, rn_value_fn fn, void *user, rn_error *err);
+const struct text_judge *value_call_judge(const rn_stream *s); // NULL: the request has none
+void value_call_destroy(rn_stream *s);                         // waits for the function
 
 // draft_counts.c: what drafts brought. Of a guess of the stream's strategy; depth 0: the token was none.
 void draft_counts_evaluated(rn_stream *s, int32_t depth);

@@ -28,6 +28,8 @@ static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_e
                     OUTPUT_STORE_MOST);
     if (o->amateur_model >= n_models)
         return fail(err, RN_E_ARG, "amateur_model: %zu is outside 0..%zu", o->amateur_model, n_models - 1);
+    if (o->value_model >= n_models)
+        return fail(err, RN_E_ARG, "value_model: %zu is outside 0..%zu", o->value_model, n_models - 1);
     if (o->draft_model >= n_models)
         return fail(err, RN_E_ARG, "draft_model: %zu is outside 0..%zu", o->draft_model, n_models - 1);
     if (o->reserved_bytes > INT64_MAX / 2) // sums of the plan stay in 64 bits

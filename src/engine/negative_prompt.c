@@ -34,7 +34,10 @@ rn_status stream_guidance_create(rn_stream *s, const rn_request *r, rn_error *er
             err, RN_E_LIMIT,
             "negative_prompt: %zu tokens beside the prompt's %d leave no room in %lld positions of keys and values",
             v.n, s->n_prompt, (long long)l->n_kv);
-    if (s->n_limit - s->n_prompt > most) s->n_limit = s->n_prompt + (int32_t)most, s->guidance_binds = true;
+    if (s->n_limit - s->n_prompt > most) {
+        s->n_limit = s->n_prompt + (int32_t)most;
+        s->room_binds = "room beside the negative prompt";
+    }
     const int32_t n_answer = s->n_limit - s->n_prompt;
     s->play.n_seq_limit = (int32_t)v.n + n_answer;
     return RN_OK;

@@ -294,8 +294,9 @@ static rn_status refuse(const rn_engine *e, const char *what, int64_t asked, int
 static int64_t wanted_ctx(const rn_engine *e, const struct model_slot *l) {
     return e->opt.n_ctx ? e->opt.n_ctx : package_hparams(l->m->pkg)->n_ctx_train;
 }
+// A context for each stream, and for each text of its own that a strategy of one of them may have.
 static int64_t wanted_kv(const rn_engine *e, const struct model_slot *l) {
-    return e->opt.n_kv ? e->opt.n_kv : wanted_ctx(e, l) * e->opt.n_streams;
+    return e->opt.n_kv ? e->opt.n_kv : wanted_ctx(e, l) * (e->opt.n_streams + e->opt.n_seqs);
 }
 
 // Bytes of all models in the memory of that name: weights, buffers, states, and keys and values of at most n_kv positions each.

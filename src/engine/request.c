@@ -165,6 +165,17 @@ static rn_status set_limits(rn_stream *s, int32_t max_tokens, rn_error *err) {
     return RN_OK;
 }
 
+// Several texts may part behind the prompt and share nothing more: they end where all of them together have all keys and values.
+static void leave_room_for_texts(rn_stream *s, int32_t n_texts) {
+    const int64_t n_pages = (int64_t)ceil_div((size_t)s->model_slot->n_kv, KV_PAGE) + s->engine->opt.n_seqs,
+                  n_own = (n_pages - s->n_prompt / KV_PAGE) / n_texts, most = n_own * KV_PAGE - s->n_prompt % KV_PAGE;
+    // More texts than there are sequences planned for are refused later.
+    if (s->n_limit - s->n_prompt <= most || n_texts > s->engine->opt.n_seqs + 1) return;
+    s->n_limit = s->n_prompt + (int32_t)most;
+    s->play.n_seq_limit = s->n_limit;
+    s->room_binds = "room beside the other texts";
+}
+
 static rn_status copy_stops(rn_stream *s, const rn_request *r, rn_error *err) {
     size_t n_bytes[STOP_MAX_STRINGS] = {0};
     rn_status st = check_ids("stop_tokens", r->stop_tokens, r->n_stop_tokens, s->model_slot->lm->n_vocab, err);
@@ -255,8 +266,13 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
                                               : "a watermark");
     spec.draws_on_step_thread = s->play.sampling.stage != NULL;
     rn_status st = RN_OK;
-    if (kind->needs_amateur)
-        st = request_find_amateur(s->engine, s->model_slot, options->amateur_model, &spec.amateur_slot, err);
+    if (r->strategy_options && r->strategy_options->value_fn)
+        st = value_call_create(s, r->strategy_options->value_fn, r->strategy_options->value_user, err);
+    spec.judge = value_call_judge(s);
+    if (st == RN_OK && spec.judge && kind->helper != STRATEGY_VALUE)
+        st = fail(err, RN_E_ARG, "value_fn: is an option of the strategy tree, not of %s", kind->name);
+    if (st == RN_OK) st = request_find_helper(s->engine, s->model_slot, kind, options, &spec.helper_slot, err);
+    s->play.helper_slot = spec.helper_slot;
     if (st == RN_OK && r->speculate && strcmp(r->speculate, "none") != 0 && kind->is_for_requests &&
         !kind->takes_guesses)
         st = fail(err, RN_E_UNSUPPORTED, "speculate: the strategy \"%s\" takes no guesses", kind->name);
@@ -465,6 +481,13 @@ rn_status rn_request_text(rn_engine *engine, const rn_request *req, char **text,
     return st;
 }
 
+// Of the model that the strategy reads beside the stream's.
+static rn_status check_helper_needs(const rn_stream *s, const char *name, rn_error *err) {
+    const struct strategy_needs needs = {.n_scratch = s->play.strategy->needs.n_helper_scratch};
+    if (needs.n_scratch == 0) return RN_OK;
+    return model_slot_check_needs(s->engine, stream_slot(s, s->play.helper_slot), name, &needs, err);
+}
+
 rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy_kind *kind, const void *params,
                         rn_stream **out, rn_error *err) {
     struct id_list v = {0}, prediction = {0};
@@ -498,11 +521,13 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     struct strategy_options options;
     strategy_options_from_public(r->strategy_options, &options);
     if (st == RN_OK) st = strategy_options_check(&options, kind->name, err);
+    if (st == RN_OK && kind->n_texts) leave_room_for_texts(s, kind->n_texts(&options));
     if (st == RN_OK) st = make_sampler(s, r, kind, &options, err);
     if (st == RN_OK && r->prompt_logprobs >= 0) st = prompt_scores_create(s, r->prompt_logprobs, err);
     if (st == RN_OK) st = make_strategy(s, r, kind, &options, params, err);
     if (st == RN_OK) st = model_slot_check_needs(e, s->model_slot, kind->name, &s->play.strategy->needs, err);
     if (st == RN_OK) st = stream_seqs_create(s, err);
+    if (st == RN_OK) st = check_helper_needs(s, kind->name, err);
     if (st == RN_OK) st = stream_choices_create(s, r->raw_bytes, r->accept_revisions, err);
     if (st == RN_OK) st = stream_sequences_create(s, err);
     if (st == RN_OK) st = banned_create(s, r, err);
@@ -564,6 +589,7 @@ void stream_destroy(rn_stream *s) {
     banned_destroy(s->text.banned);
     stream_grammar_destroy(s);
     stream_walk_destroy(s);
+    value_call_destroy(s);
     stream_sequences_destroy(s);
     mem_free(s->play.gate_mask);
     mem_free(s->play.negative);

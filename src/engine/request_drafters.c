@@ -1,4 +1,4 @@
-// engine/request_drafters.c - the drafters that a request names, and which model may draft for which.
+// engine/request_drafters.c - the drafters that a request names, and which model may draft for which, or help it else.
 #include "decoding/draft/drafts.h"
 #include "decoding/draft/ngram_index.h"
 #include "decoding/draft/suffix_automaton.h"
@@ -108,19 +108,27 @@ static rn_status choose_slot(const rn_engine *e, struct model_slot *own, const s
     return st;
 }
 
-rn_status request_find_amateur(const rn_engine *e, const struct model_slot *own, int32_t model, int32_t *slot,
-                               rn_error *err) {
-    const size_t at = (size_t)(own - e->model_slots);
+// Options of the request and of the engine.
+static const char *const helper_names[STRATEGY_N_HELPERS] = {
+    [STRATEGY_AMATEUR] = "amateur_model", [STRATEGY_VALUE] = "value"};
+
+rn_status request_find_helper(const rn_engine *e, const struct model_slot *own, const struct strategy_kind *kind,
+                              const struct strategy_options *o, int32_t *slot, rn_error *err) {
+    const size_t at = (size_t)(own - e->model_slots),
+                 defaults[STRATEGY_N_HELPERS] = {
+                     [STRATEGY_AMATEUR] = e->opt.amateur_model, [STRATEGY_VALUE] = e->opt.value_model};
+    const char *const name = helper_names[kind->helper];
+    int32_t model = kind->helper_model ? kind->helper_model(o) : -1;
     *slot = 0;
-    if (model == 0) model = (int32_t)e->opt.amateur_model;
+    if (model < 0) return RN_OK;
+    if (model == 0) model = (int32_t)defaults[kind->helper];
     if (model == 0)
-        return fail(err, RN_E_ARG,
-                    "amateur_model: the strategy needs the number of another model, or an engine with one");
+        return fail(err, RN_E_ARG, "%s: the strategy needs the number of another model, or an engine with one", name);
     if ((size_t)model >= e->n_models)
-        return fail(err, RN_E_ARG, "amateur_model: %d is no model, 1..%zu", model, e->n_models - 1);
-    if ((size_t)model == at) return fail(err, RN_E_ARG, "amateur_model: model %d is the request's own", model);
+        return fail(err, RN_E_ARG, "%s: %d is no model, 1..%zu", name, model, e->n_models - 1);
+    if ((size_t)model == at) return fail(err, RN_E_ARG, "%s: model %d is the request's own", name, model);
     if (!is_same_vocab(own, &e->model_slots[model]))
-        return fail(err, RN_E_ARG, "amateur_model: model %d has another vocabulary than %s", model,
+        return fail(err, RN_E_ARG, "%s: model %d has another vocabulary than %s", name, model,
                     package_path(own->m->pkg));
     *slot = slot_number(at, (size_t)model);
     return RN_OK;

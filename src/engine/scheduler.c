@@ -50,7 +50,7 @@ static void end_stream(rn_stream *s, rn_finish why, const char *detail) {
     s->model_slot->stats.n_ended[why]++;
     s->state = STREAM_ENDED;
     stream_show(s);
-    model_slot_show(s->model_slot);
+    for (size_t i = 0; i < e->n_model_slots; i++) model_slot_show(&e->model_slots[i]); // it may have had pages of all
     condvar_broadcast(&e->changed);
 }
 

@@ -42,6 +42,8 @@ static bool may_run(rn_stream *s, struct round *r) {
     const bool was_parked = s->turn.parked;
     s->turn.parked = false;
     if (s->state == STREAM_QUEUED || atomic_load(&s->paused)) return false;
+    if (s->state == STREAM_DECODE && s->play.strategy->ops->waits && s->play.strategy->ops->waits(s->play.strategy))
+        return false;
     if (s->state == STREAM_DECODE && s->time.next_token > r->now) {
         round_wait_until(r, s->time.next_token);
         return false;
@@ -123,7 +125,8 @@ static rn_status add_decode_rows(struct model_slot *l, rn_stream *s, size_t n_af
                             .n_tokens_beside = l->n_expected + (double)n_after,
                             .n_expected = 1,
                             .n_scratch = l->n_scratch,
-                            .n_tokens = outbox_room(&s->out, stream_tokens_left(s))};
+                            .n_tokens = outbox_room(&s->out, stream_tokens_left(s)),
+                            .n_rounds = STRATEGY_HELPER_ROUNDS - s->play.n_helper_rounds};
     rn_status st = s->play.strategy->ops->propose(s->play.strategy, &list, err);
     if (st == RN_OK) st = stream_place_rows(s, l, list.rows, list.n, err);
     if (st != RN_OK) return st;

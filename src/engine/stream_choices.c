@@ -148,11 +148,11 @@ static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
         if (is_over) finish(s, c, RN_FINISH_STOP, "grammar");
     }
     if (c->n >= most_tokens(s))
-        finish(s, c, RN_FINISH_LENGTH,
-               s->guidance_binds  ? "room beside the negative prompt %d"
-               : s->context_binds ? "context %d"
-                                  : "max_tokens %d",
-               s->context_binds && !s->guidance_binds ? s->model_slot->n_ctx : most_tokens(s));
+        finish(s, c, RN_FINISH_LENGTH, "%s %d",
+               s->room_binds      ? s->room_binds
+               : s->context_binds ? "context"
+                                  : "max_tokens",
+               s->context_binds && !s->room_binds ? s->model_slot->n_ctx : most_tokens(s));
 }
 
 // ---- tokens ---------------------------------------------------------------------------------------------------------
@@ -193,6 +193,8 @@ static void push_token(rn_stream *s, const struct choice *c, const struct emissi
     if (s->scores.n_sampled >= 0 && e->logits)
         x.entropy = (float)token_entropy(&s->engine->kernels->row, e->logits, s->model_slot->lm->n_vocab,
                                          (float *)s->scores.scratch);
+    else if (s->scores.n_sampled >= 0 && e->told)
+        x.entropy = e->told->entropy;
     if (s->scores.n_sampled >= 0 && e->from) tell_drawn_from(s, e->from, e->token, &x, top + t.n_top);
     t.n_top += x.n_sampled_top;
     if (!outbox_push_token(&s->out, &t, top, e->logits))

@@ -65,6 +65,8 @@ void model_slot_fill_slots(rn_engine *e, struct model_slot *own) {
                                                .number = l->part ? l->part->spec.number : 0,
                                                .n_vocab = l->lm->n_vocab,
                                                .n_embd = l->lm->n_embd,
+                                               .n_rank = l->lm->n_rank,
+                                               .rank_softmax = model_program(l->program)->rank_softmax,
                                                .n_layer = package_hparams(l->m->pkg)->n_layer,
                                                .ties_head = !package_tensor(l->m->pkg, "output.weight"),
                                                .early = l->m->early,

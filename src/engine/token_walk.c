@@ -8,6 +8,7 @@
 #include "engine/token_prefix.h"
 #include "text/text_buf.h"
 #include "tokenizer/pattern.h"
+#include <math.h>
 #include <string.h>
 
 // The text behind the first tokens, as far as stop strings and healed bytes go by it.
@@ -101,8 +102,11 @@ static rn_status ends(void *user, int32_t token, bool *is_end, rn_error *err) {
 static void tell(void *user, const float *logits, int32_t token, struct token_told *out) {
     rn_stream *const s = user;
     const int32_t n_vocab = s->model_slot->lm->n_vocab,
-                  n_top = s->scores.n_logprobs < n_vocab ? s->scores.n_logprobs : n_vocab;
-    *out = (struct token_told){.n_top = n_top};
+                  n_logprobs = s->scores.n_logprobs < 0 ? 0 : s->scores.n_logprobs,
+                  n_top = n_logprobs < n_vocab ? n_logprobs : n_vocab;
+    *out = (struct token_told){.n_top = n_top, .entropy = NAN};
+    if (s->scores.n_sampled >= 0)
+        out->entropy = (float)token_entropy(&s->engine->kernels->row, logits, n_vocab, (float *)s->scores.scratch);
     if (s->scores.n_logprobs < 0) return;
     out->logprob =
         token_logprobs(&s->engine->kernels->row, logits, n_vocab, token, n_top, out->top, s->scores.scratch);

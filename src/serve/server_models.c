@@ -78,7 +78,7 @@ int server_open_models(server *s) {
 }
 
 int server_open_engine(server *s) {
-    rn_model *models[SERVER_MODELS + 2];
+    rn_model *models[SERVER_MODELS + MACHINE_HELPERS];
     rn_engine_options opt;
     rn_error err = {0};
     size_t n = s->n_models;

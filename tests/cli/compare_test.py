@@ -224,6 +224,34 @@ def other_strategies_stand_beside_them_by_name():
 
 
 @test
+def tokens_of_a_search_have_the_entropies_of_their_rows():
+    best = '{"name": "best", "strategy": "best-of", "best_of": 3}'
+    ids = [int(i) for i in runnel('tokenize', '--add-special', PROMPT).ok().text.split()]
+    lanes = compare('-n', '10', '--seed', '3', *flags(['beam', 'contrastive', 'tree', best]), PROMPT)['lanes']
+    for lane in lanes:
+        near(lane['measures']['mean_entropy'], sum(t['entropy'] for t in lane['logprobs']) / 10, lane['name'], 1e-6)
+        for i in (0, 4, 9):
+            before = ','.join(map(str, ids + lane['tokens'][:i]))
+            row = runnel('run', '--ids', before, '-n', '1', '--temp', '0', '--logprobs', '0', '--sampled-logprobs', '0', '--json').ok().lines[0]['logprobs'][0]
+            equal((lane['logprobs'][i]['entropy'], lane['logprobs'][i]['rank'] == 1), (row['entropy'], lane['tokens'][i] == row['id']), (lane['name'], i))
+
+
+@test
+def an_amateur_and_early_layers_stand_beside_them_by_name():
+    lanes = compare('-n', '12', '--seed', '3', '--amateur', str(MODEL), *flags(['contrastive-decoding', 'dola', 'greedy']), PROMPT)['lanes']
+    for lane, more in zip(lanes, (['--amateur', str(MODEL)], ['--repeat-penalty', '1.2'])):
+        own = runnel('run', PROMPT, '-n', '12', '--seed', '3', '--strategy', lane['name'], *more).ok().text
+        equal(lane['text'], own, lane['name'])
+    tree = '{"name": "valued", "strategy": "tree", "simulations": 8, "value": "model:' + str(MODEL) + '"}'
+    lanes = compare('-n', '6', '-s', tree, '-s', '{"strategy": "tree", "simulations": 8}', PROMPT)['lanes']
+    equal(lanes[0]['text'], lanes[1]['text'])  # the same model says the same
+    for args, why in ((('--amateur', str(MODEL)), '--amateur: has no effect without -s contrastive-decoding'),
+                      (('-s', 'contrastive-decoding'), 'contrastive-decoding: amateur_model: the strategy needs the number of another model'),
+                      (('-s', 'dola', '-s', '{"strategy": "dola", "dola_layers": "high"}'), '--dola-layers: high beside low: there can be one of them')):
+        runnel('compare', *args, PROMPT).fails(2, why)
+
+
+@test
 def answers_of_a_search_are_measured_against_each_other():
     settings = '{"name": "three", "strategy": "beam", "num_beams": 4, "num_return_sequences": 3, "n": 25}'
     lane, other = compare('-s', settings, '-s', 'greedy', PROMPT)['lanes']
@@ -371,7 +399,7 @@ def plain_terminals_get_no_escapes():
 
 
 WRONG = [
-    (['-s', 'gredy'], "--settings: 'gredy' is not one of greedy, focused, balanced, creative, wild, beam, contrastive, tree, code, chat, story, summary, nor a JSON object: did you mean greedy?"),
+    (['-s', 'gredy'], "--settings: 'gredy' is not one of greedy, focused, balanced, creative, wild, beam, contrastive, contrastive-decoding, dola, tree, code, chat, story, summary, nor a JSON object: did you mean greedy?"),
     (['-s', '{"temp": 9}'], '--settings: {"temp": 9}: temp: 9 is outside 0..5'),
     (['-s', '{"temp": 1'], '--settings: {"temp": 1: '),
     (['-s', '{"strength": 1}'], 'strength: unknown member'),

@@ -43,6 +43,18 @@ def the_middle_alone_is_output_and_ends_with_a_token_of_such_prompts():
 
 
 @test
+def the_middle_may_be_found_by_a_search():
+    with Folder() as folder:
+        m = coder(folder)
+        (folder / 'a').write_text(TEXT)
+        for strategy in (['beam', '--num-beams', '3'], ['contrastive', '--num-candidates', '1'], ['tree', '--tree-width', '1'], ['tree', '--value', f'model:{m}', '--simulations', '6']):
+            equal(runnel('infill', '-m', m, folder / 'a', *GREEDY, '--strategy', *strategy).ok().text, 'the hole', strategy)
+        last = runnel('infill', '-m', m, folder / 'a', *GREEDY, '--strategy', 'best-of', '--num-return-sequences', '2', '--json').ok().lines[-1]
+        equal([q['text'] for q in last['sequences']], ['the hole', 'the hole'])
+        runnel('infill', '-m', m, folder / 'a', '--amateur', m).fails(2, '--amateur: has no effect without --strategy contrastive-decoding')
+
+
+@test
 def the_hole_is_between_two_files_at_a_mark_or_at_a_place():
     with Folder() as folder:
         m = coder(folder)

@@ -3,11 +3,11 @@
 #ifndef RN_TESTS_ENGINE_TOY_RIG_H
 #define RN_TESTS_ENGINE_TOY_RIG_H
 
-#include "base/philox.h"
 #include "engine/engine.h"
 #include "fixture.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/toy_lm.h"
+#include "toy_random.h"
 #include <stdio.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ static inline bool toy_rig_open_models(struct toy_rig *g, int n_streams, int n_t
         given[i].kv = toy_lm_kv(given[i].lm), given[i].n_scratch = g->config.max_scratch;
     }
     rn_model *const models[] = {g->model, g->model};
-    o.draft_model = 1;
+    o.draft_model = o.value_model = 1;
     o.n_streams = n_streams;
     o.n_seqs = 1; // slots of recurrent state for a second sequence
     o.n_threads = n_threads;
@@ -78,15 +78,6 @@ static inline int32_t toy_token(const struct toy_rig *g, const char *bytes, size
     }
     CHECK(false);
     return 0;
-}
-
-// Numbers of a test's own, so that a failure can be repeated.
-struct toy_random {
-    uint64_t seed;
-    uint32_t n;
-};
-static inline int32_t toy_below(struct toy_random *r, int32_t n) {
-    return (int32_t)(philox_uniform(r->seed, 0, r->n++, PHILOX_TEST) * n);
 }
 
 #endif

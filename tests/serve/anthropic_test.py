@@ -53,12 +53,12 @@ def joined(found):
         if block['type'] == 'tool_use':
             block['input'] = json.loads(text or '{}')
     end = found[-2][1]
-    return {**message, **end['delta'], 'usage': end['usage']}
+    return {**message, **end['delta'], 'usage': end['usage'], 'runnel': end['runnel']}
 
 
 def plain(message):
     """Without what differs from answer to answer."""
-    return {**message, 'id': '', 'content': [{**b, 'id': ''} for b in message['content']]}
+    return {**message, 'id': '', 'content': [{**b, 'id': ''} for b in message['content']], 'runnel': message['runnel']['finish_detail']}
 
 
 @test

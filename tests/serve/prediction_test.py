@@ -59,6 +59,65 @@ def other_interfaces_take_a_prediction_and_any_drafter():
                 equal(of(post(s, path, prompt='Once', draft_min=0 if 'none' in more.values() else 4, **SETTINGS, **more).json), text, (path, more))
 
 
+def of_openai_usage(answer):
+    return answer['usage']['completion_tokens_details']
+
+
+def of_other_usage(answer):
+    return answer['usage']['output_tokens_details']
+
+
+def of_figures(answer):
+    figures = answer.get('speculation', {})
+    return {f'{name}_tokens': figures[name] for name in ('accepted_prediction', 'rejected_prediction') if name in figures}
+
+
+DIALECTS = (    # route, members, the counts of a whole answer and of a stream's last object, the object that has `speculation`
+    (CHAT, {'messages': STORY, 'stream_options': {'include_usage': True}, **SETTINGS}, of_openai_usage, lambda a: a['choices'][0]['runnel']),
+    (TEXT, {'prompt': 'Once', 'stream_options': {'include_usage': True}, **SETTINGS}, of_openai_usage, lambda a: a['choices'][0]['runnel']),
+    ('/v1/responses', {'input': 'Once', 'max_output_tokens': 60, 'temperature': 0, 'ignore_eos': True, 'seed': 1}, of_other_usage, lambda a: a['runnel']),
+    ('/v1/messages', {'messages': STORY, **SETTINGS}, of_other_usage, lambda a: a['runnel']),
+    ('/api/generate', {'prompt': 'Once', 'raw': True, 'options': {'temperature': 0, 'num_predict': 60, 'seed': 1}}, of_figures, lambda a: a),
+)
+SAID = (lambda a: a['choices'][0]['message']['content'], lambda a: a['choices'][0]['text'], lambda a: a['output'][0]['content'][0]['text'],
+        lambda a: a['content'][0]['text'], lambda a: a['response'])
+
+
+def with_members(body, **more):
+    """Ollama's have them in `options`."""
+    body = {'model': 'm', **body}
+    return {**body, 'options': {**body['options'], **more}} if 'options' in body else {**body, **more}
+
+
+def last_object(s, path, body):
+    """What a stream says at its end; the response itself where events are about one."""
+    lines = s.post(path, json.dumps({**body, 'stream': True})).body.decode().splitlines()
+    told = [json.loads(line.removeprefix('data: ')) for line in lines if line.startswith(('data: {', '{'))]
+    told = [t.get('response', t) if isinstance(t.get('response'), dict) else t for t in told]
+    return next(t for t in reversed(told) if t.get('usage') or t.get('done'))
+
+
+@test
+def every_dialect_says_what_came_of_a_prediction_streamed_and_whole():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        for (path, body, counts_of, rest_of), said in zip(DIALECTS, SAID):
+            of_whole = {k: v for k, v in body.items() if k != 'stream_options'} | {'stream': False}
+            plain = good(s, path, **with_members(of_whole, speculate='none'))
+            drafted = {'prediction': said(plain), 'draft_min': 4}
+            check('accepted_prediction_tokens' not in counts_of(plain) and 'speculation' not in rest_of(plain), path, plain)
+            whole = good(s, path, **with_members(of_whole, **drafted))
+            equal(said(whole), said(plain), path)
+            counts = counts_of(whole)
+            check(counts['accepted_prediction_tokens'] > 20 and counts['rejected_prediction_tokens'] >= 0, path, counts)
+            figures = rest_of(whole)['speculation']
+            equal(*((counts['accepted_prediction_tokens'], counts['rejected_prediction_tokens']), (figures['accepted_prediction'], figures['rejected_prediction'])), path)
+            check(figures['drafted'] >= figures['accepted'] >= figures['accepted_prediction'], path, figures)
+            last = last_object(s, path, with_members(body, **drafted))
+            check(counts_of(last)['accepted_prediction_tokens'] > 20, path, last)
+            if path == '/v1/messages':
+                equal((last['type'], last['runnel']['seed'], last['runnel']['finish_detail']), ('message_delta', 1, 'max_tokens 60'))
+
+
 @test
 def predictions_are_refused_by_name():
     with Folder() as folder, serving(chat_model(folder), '--ctx', '128') as s:

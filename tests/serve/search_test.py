@@ -56,16 +56,63 @@ def the_best_of_several_samples_is_one_of_those_with_the_next_seeds():
 
 
 @test
+def a_model_beside_values_the_texts_of_a_tree_search():
+    tree = {'strategy': 'tree', 'simulations': 12, 'max_tokens': 6}
+    with Folder() as folder:
+        model = chat_model(folder)
+        with serving(model, '--value-model', model) as s:
+            for width in (2, 4):  # the same model says the same
+                equal(generate(s, value='model', tree_width=width, **tree)['tokens'], generate(s, value='likelihood', tree_width=width, **tree)['tokens'])
+        with serving(model) as s:
+            for value, says in (('model', 'value: the strategy needs the number of another model, or an engine with one'), ('model:1', 'value: 1 is no model'),
+                                ('model:a.gguf', 'value: "model:a.gguf" is neither'), ('callback', 'value: callback: there is no function')):
+                answer = post(s, TEXT, value=value, **tree)
+                equal(answer.status, 400, answer.body)
+                check(says in error_of(answer.json)['message'], answer.body)
+
+
+@test
 def what_a_server_has_no_room_for_is_refused_with_its_option():
     with Folder() as folder, serving(chat_model(folder), '--beams', '2') as s:
         for body, says in (({'strategy': 'beam'}, 'strategy: 4 texts at once, more than this server has room for (--beams 2)'),
-                           ({'strategy': 'beam', 'num_beams': 2, 'n': 2}, 'n: must be 1 with a strategy that finds several texts'),
+                           ({'strategy': 'beam', 'num_beams': 2, 'n': 3}, 'n: 3 answers of num_beams 2'),
+                           ({'strategy': 'best-of', 'best_of': 2, 'n': 3}, 'n: 3 answers of best_of 2'),
+                           ({'use_beam_search': True, 'n': 2, 'logprobs': 1}, 'logprobs: excludes n above 1 with a strategy that finds several texts'),
+                           ({'use_beam_search': True, 'n': 2, 'echo': True}, 'echo: excludes n above 1'),
+                           ({'use_beam_search': True, 'n': 3}, 'strategy: 3 texts at once, more than this server has room for (--beams 2)'),
                            ({'num_beams': 2}, 'num_beams: is an option of the strategy beam, not of sample'),
                            ({'strategy': 'best-of', 'best_of': 2, 'majority': '('}, 'majority: '),
                            ({'strategy': 'greedy'}, "strategy: 'greedy' is not one of sample|beam|best-of")):
             answer = post(s, TEXT, **body)
             equal(answer.status, 400, answer.body)
             check(says in error_of(answer.json)['message'], answer.body)
+
+
+@test
+def several_answers_of_a_search_are_its_best_texts():
+    with Folder() as folder, serving(chat_model(folder), '--beams', '4') as s:
+        for search in ({'strategy': 'beam', 'num_beams': 4}, {'strategy': 'best-of', 'best_of': 4, 'seed': 3, 'temp': 1.3}):
+            want = generate(s, num_return_sequences=3, **search)['sequences']
+            for path in (GENERATE, TEXT):
+                answer = post(s, path, n=3, **search)
+                equal(answer.status, 200, answer.body)
+                equal([c['text'] for c in answer.json['choices']], [q['text'] for q in want])
+                equal([c['finish_reason'] for c in answer.json['choices']], [q['finish_reason'] for q in want])
+            equal(answer.json['usage']['completion_tokens'], sum(len(q['tokens']) for q in want))
+            equal([c['tokens'] for c in post(s, GENERATE, n=3, **search).json['choices']], [q['tokens'] for q in want])
+            events = [json.loads(line[6:]) for line in post(s, TEXT, n=3, stream=True, **search).body.decode().split('\n\n') if line.startswith('data: {')]
+            texts = ['', '', '']
+            for c in (c for e in events for c in e['choices']):
+                texts[c['index']] += c['text']
+            equal(texts, [q['text'] for q in want])
+        # As vLLM has it: as many beams as answers; two prompts, two searches.
+        two = [q['text'] for q in generate(s, strategy='beam', num_beams=2, num_return_sequences=2)['sequences']]
+        equal([c['text'] for c in post(s, TEXT, use_beam_search=True, n=2).json['choices']], two)
+        both = s.post(TEXT, json.dumps({'prompt': ['The cat', 'A dog'], 'max_tokens': 8, 'ignore_eos': True, 'use_beam_search': True, 'n': 2})).json['choices']
+        equal(([c['text'] for c in both[:2]], [c['index'] for c in both]), (two, [0, 1, 2, 3]))
+        answer = s.post(CHAT, json.dumps({'messages': [{'role': 'user', 'content': 'Hi'}], 'use_beam_search': True, 'n': 2}))
+        equal(answer.status, 400, answer.body)
+        check('n: must be 1 in a conversation' in error_of(answer.json)['message'], answer.body)
 
 
 @test

@@ -19,7 +19,7 @@ VALUES = {
     '--idle-seconds': (None, 0, 30), '--write-seconds': (None, 0, 30), '--ping-seconds': (1, 1, 0, None),
     '--resume-grace-seconds': (None, 20), '--resume-seconds': (None, 3600), '--resume-mib': (16, 64), '--responses-mib': (0, 1, 1), '--outputs-mib': (0, 1, 16),
     '--draft': (None, None, MODEL), '--no-speculate': (None, None, True),
-    '--amateur': (None, None, None, MODEL), '--early-layers': (None, None, 'low'), '--beams': (None, 1, 4),
+    '--amateur': (None, None, None, MODEL), '--value-model': (None, None, None, MODEL), '--early-layers': (None, None, 'low'), '--beams': (None, 1, 4),
 }
 NOT_DRAWN = {
     '--lora': 'adapters are of one shape of model: serve/lora_test.py',

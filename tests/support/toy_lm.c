@@ -34,6 +34,7 @@ struct toy {
     struct toy_row *rows;       // [n_batch] of the last step
     size_t n_rows;              // 0 after a step that failed
     float *logits, *hidden;     // [n_want][n_vocab], [n_want][N_HIDDEN]
+    float *ranks;               // [n_want]
     int32_t *path;              // [max_scratch + 1] nodes from the root to a row's own
     atomic_int n_until_failure; // steps, the failing one counted; 0: none fails
 };
@@ -76,6 +77,15 @@ void toy_lm_expect(const struct toy_config *c, const int32_t *tokens, int32_t n,
 }
 
 static void hidden_of(uint32_t h, float out[N_HIDDEN]) { out[0] = (float)(h & 0xffff), out[1] = (float)(h >> 16); }
+
+static float rank_of(const struct toy_config *c, uint32_t h, int32_t token) {
+    if (token == c->nan_token) return NAN;
+    return (float)(hash_u64(h, UINT64_C(1) << 32) & 0xffff) / 4096.0f - 8.0f;
+}
+
+float toy_lm_expect_rank(const struct toy_config *c, const int32_t *tokens, int32_t n) {
+    return rank_of(c, expected(c, tokens, n), tokens[n - 1]);
+}
 
 void toy_lm_expect_hidden(const struct toy_config *c, const int32_t *tokens, int32_t n, float out[N_HIDDEN]) {
     hidden_of(expected(c, tokens, n), out);
@@ -241,6 +251,7 @@ static rn_status step(lm *m, const struct lm_row *rows, size_t n, size_t *failed
         const uint32_t h = read_back(t, rows[i].seq, &t->rows[i]);
         logits_of(&t->c, h, rows[i].token, t->logits + place * (size_t)t->c.n_vocab);
         hidden_of(h, t->hidden + place * N_HIDDEN);
+        t->ranks[place] = rank_of(&t->c, h, rows[i].token);
     }
     kv_commit(t->k.kv);
     t->n_rows = n;
@@ -254,6 +265,9 @@ static const float *result(const struct toy *t, const float *results, size_t row
 static const float *logits(lm *m, size_t row) {
     const struct toy *t = toy_of(m);
     return result(t, t->logits, row, (size_t)t->c.n_vocab);
+}
+static const float *rank(lm *m, size_t row) {
+    return toy_of(m)->c.n_rank ? result(toy_of(m), toy_of(m)->ranks, row, 1) : NULL;
 }
 static const float *hidden(lm *m, size_t row) { return result(toy_of(m), toy_of(m)->hidden, row, N_HIDDEN); }
 
@@ -302,6 +316,7 @@ static void destroy(lm *m) {
     mem_free(t->rows);
     mem_free(t->logits);
     mem_free(t->hidden);
+    mem_free(t->ranks);
     mem_free(t->path);
     lm_kv_free(&t->k);
     mem_free(t);
@@ -313,6 +328,7 @@ static const struct lm_ops toy_ops = {
     .step = step,
     .logits = logits,
     .hidden = hidden,
+    .rank = rank,
     LM_KV_OPS,
     .part = part_of,
     .read_record = read_record,
@@ -327,6 +343,8 @@ static rn_status check_config(const struct toy_config *c, rn_error *err) {
         return fail(err, RN_E_ARG, "toy model: n_groups: %d is outside 1..%d", c->n_groups, MAX_GROUPS);
     if (c->n_groups == 2 && c->window < 1)
         return fail(err, RN_E_ARG, "toy model: window: %d is less than 1", c->window);
+    if (c->n_rank < 0 || c->n_rank > 1)
+        return fail(err, RN_E_ARG, "toy model: n_rank: %d is outside 0..1", c->n_rank);
     if (c->n_states < 0) return fail(err, RN_E_ARG, "toy model: n_states: %d is less than 0", c->n_states);
     return RN_OK;
 }
@@ -345,6 +363,7 @@ static rn_status take_memory(struct toy *t, rn_error *err) {
     ok = ok && (t->rows = mem_calloc((size_t)c->n_batch, sizeof *t->rows));
     ok = ok && (t->logits = mem_calloc(n_logits, sizeof *t->logits));
     ok = ok && (t->hidden = mem_calloc(n_want, N_HIDDEN * sizeof *t->hidden));
+    ok = ok && (t->ranks = mem_calloc(n_want, sizeof *t->ranks));
     ok = ok && (t->path = mem_calloc((size_t)c->max_scratch + 1, sizeof *t->path));
     return ok ? RN_OK : fail(err, RN_E_NOMEM, "toy model: out of memory");
 }
@@ -360,6 +379,7 @@ rn_status toy_lm_create(const struct toy_config *c, lm **out, rn_error *err) {
                    .n_vocab = c->n_vocab,
                    .n_tokens = c->n_vocab,
                    .n_embd = N_HIDDEN,
+                   .n_rank = c->n_rank,
                    .n_ctx = c->n_ctx,
                    .n_batch = c->n_batch,
                    .n_want = c->n_want,

@@ -12,6 +12,7 @@
 //   and, if it is recurrent, at the end:               h = h * 1000003 + s(pos)
 //   logit[i] = ((hash_u64(h, i) >> 8) & 0xffff) / 4096 - 8                        (exact in float)
 //   hidden[2] = { h mod 2^16, floor(h / 2^16) }
+//   rank[0] = (hash_u64(h, 2^32) & 0xffff) / 4096 - 8, if n_rank is 1
 // toy_lm_expect() computes the logits from a list of tokens: if bookkeeping loses, swaps or shares a page or state slot
 // wrongly, they differ. Pages and state slots that kv/ calls free, and page slots not written yet, hold garbage, so that
 // a read of released memory shows.
@@ -33,12 +34,14 @@ struct toy_config {
     // State slots; 0: the model has no recurrence. As in struct lm_config: one for each running sequence, one more for a
     // step in which its state is shared or kept, one for each scratch node, and those that are kept.
     int32_t n_states;
+    int32_t n_rank;         // 1: rows have a score; 0: none
     int32_t state_interval; // positions between kept states, a multiple of KV_PAGE; 0: only for LM_WANT_STATE
 };
 // RN_E_ARG: a number out of its range.
 rn_status toy_lm_create(const struct toy_config *c, lm **out, rn_error *err);
 // The logits that the row after tokens[0..n) must give (row n - 1), independent of any KV. out: [n_vocab].
 void toy_lm_expect(const struct toy_config *c, const int32_t *tokens, int32_t n, float *out);
+float toy_lm_expect_rank(const struct toy_config *c, const int32_t *tokens, int32_t n);
 void toy_lm_expect_hidden(const struct toy_config *c, const int32_t *tokens, int32_t n, float out[2]);
 // The n-th step from now fails as one whose backend fails; 0: none. From any thread.
 #define TOY_FAILURE "toy model: the device is gone"

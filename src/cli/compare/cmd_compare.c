@@ -71,7 +71,7 @@ static const option compared_rows[] = {
              "program's own); repeatable, up to 8"},
     {'s', "settings", "NAME|JSON", OPTION_EACH, .each = take_settings,
      .help =
-         "a way of generating: greedy, focused, balanced, creative, wild, beam, contrastive, tree; another preset; or the members of a "
+         "a way of generating: greedy, focused, balanced, creative, wild, beam, contrastive, contrastive-decoding (--amateur), dola, tree; another preset; or the members of a "
          "request as a JSON object, with its \"name\"; repeatable, up to 16 (default greedy, balanced, creative; "
          "with several models greedy)"},
 };
@@ -125,6 +125,8 @@ static int open_models(compare *c) {
         rn_error err = {0};
         const int code = machine_open_file(&c->on, c->model_names[m], &c->paths[m], &c->models[m]);
         if (code != EXIT_CODE_OK) return code;
+        if (c->on.early_layers && rn_model_add_early_layers(c->models[m], c->on.early_layers, &err) != RN_OK)
+            return machine_failed(&err);
         if (rn_model_get_info(c->models[m], &info, &err) != RN_OK) return machine_failed(&err);
         if (info.has_tokenizer) continue;
         say("%s: %s, so there are no texts to compare", c->paths[m],
@@ -132,6 +134,21 @@ static int open_models(compare *c) {
         return EXIT_CODE_FAILED;
     }
     return EXIT_CODE_OK;
+}
+
+// What the strategies of all lanes need.
+static bool reserve(compare *c, const options *parsed) {
+    int32_t most = 0;
+    bool has_amateur = false;
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        generation *const g = c->lanes[i].g;
+        c->on.n_seqs = generation_is_guided(g);
+        if (!strategy_form_reserve(&g->strategy, &c->on)) return false;
+        if (c->on.n_seqs > most) most = c->on.n_seqs;
+        has_amateur = has_amateur || strategy_form_needs_amateur(&g->strategy);
+    }
+    c->on.n_seqs = most;
+    return has_amateur || !options_refuse(parsed, "amateur", "without -s contrastive-decoding");
 }
 
 // The page's file, before anything is generated for it.
@@ -149,13 +166,13 @@ static int open_engine(compare *c) {
     rn_engine_options opt;
     rn_error err = {0};
     c->on.n_streams = (int32_t)c->n_lanes;
-    for (size_t i = 0; i < c->n_lanes; i++) {
-        const generation *const g = c->lanes[i].g;
-        const int32_t n_seqs = generation_is_guided(g) + strategy_form_n_seqs(&g->strategy);
-        if (n_seqs > c->on.n_seqs) c->on.n_seqs = n_seqs;
-    }
+    const int code = machine_open_helpers(&c->on);
+    if (code != EXIT_CODE_OK) return code;
     machine_engine_options(&c->on, &opt);
-    const rn_status st = rn_engine_open(c->models, c->n_models, &opt, &c->on.engine, &err);
+    rn_model *models[MOST_MODELS + MACHINE_HELPERS];
+    memcpy(models, c->models, c->n_models * sizeof *models);
+    const size_t n = machine_add_helpers(&c->on, models, c->n_models, &opt);
+    const rn_status st = rn_engine_open(models, n, &opt, &c->on.engine, &err);
     progress_hide(&c->on.bar);
     return st == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
 }
@@ -310,7 +327,7 @@ static int run_compare(compare *c, const options *parsed) {
     if (!generation_check(&c->g, parsed)) return EXIT_CODE_USAGE;
     if (c->n_models == 0) c->n_models = 1; // the default one
     share_seed(&c->g);
-    if (!make_lanes(c)) return EXIT_CODE_USAGE;
+    if (!make_lanes(c) || !reserve(c, parsed)) return EXIT_CODE_USAGE;
     int code = prompt_read(&c->prompt, parsed);
     if (code != EXIT_CODE_OK) return code;
     if (pipe2(c->ready, O_CLOEXEC | O_NONBLOCK) != 0) {
@@ -361,6 +378,7 @@ int cmd_compare(int n_args, char **args) {
         {"Stopping", length_rows, sizeof length_rows / sizeof *length_rows, &c.g},
         {NULL, generation_stop_rows + 1, 3, &c.g},
         GENERATION_SAMPLING_GROUP(&rows, &c.g),
+        MACHINE_AMATEUR_GROUP(&c.on),
         {"Text", generation_text_rows, 3, &c.g},
         {"Model", machine_size_rows, 2, &c.on},
         {NULL, machine_engine_rows, MACHINE_ENGINE_ROWS - 1, &c.on}, // without --lora

@@ -76,6 +76,7 @@ static void end(compare_lane *l, const rn_chunk *last) {
     l->detail = app_copy_text(last->finish_detail);
     l->seed = last->seed;
     l->usage = *last->usage;
+    l->read_ms = last->timing->queue_ms + last->timing->prefill_ms;
     l->first_ms = last->timing->first_token_ms;
     l->decode_ms = last->timing->decode_ms;
 }
@@ -99,8 +100,8 @@ bool compare_lane_read(compare_lane *l) {
 }
 
 double compare_lane_rate(const compare_lane *l) {
-    const double n = (double)l->usage.completion_tokens - 1;
-    return n > 0 && l->decode_ms > 0 ? n * 1000 / l->decode_ms : NAN;
+    const double n = (double)l->usage.completion_tokens - 1, ms = l->first_ms - l->read_ms + l->decode_ms;
+    return n > 0 && ms > 0 ? n * 1000 / ms : NAN;
 }
 
 text_span compare_lane_text(const compare_lane *l) { return (text_span){l->text.data, l->text.n}; }

@@ -48,7 +48,8 @@ typedef struct compare_lane {
     char *detail; // terminated; NULL until the end
     uint64_t seed;
     rn_usage usage;
-    double first_ms, decode_ms;
+    double read_ms, first_ms,
+        decode_ms;            // the prompt was read, the first token came, and how long after it the last one
     lane_sequence *sequences; // of a search, best first
     size_t n_sequences;
 
@@ -60,7 +61,7 @@ typedef struct compare_lane {
 
 // Takes all chunks that are there. False: an error that has been printed.
 bool compare_lane_read(compare_lane *l);
-double compare_lane_rate(const compare_lane *l); // tokens/s after the first one; NaN: none
+double compare_lane_rate(const compare_lane *l); // tokens/s after the first one, since the prompt was read; NaN: none
 text_span compare_lane_text(const compare_lane *l);
 void compare_lane_free(compare_lane *l);
 

@@ -1,5 +1,6 @@
 // cli/compare/compare_table.c - the table below the texts.
 #include "app/say.h"
+#include "app/term.h"
 #include "app/wrap.h"
 #include "cli/compare/compare_print.h"
 #include <inttypes.h>
@@ -31,8 +32,20 @@ void compare_figures(const compare_lane *l, char *text) {
     snprintf(cell, HUMAN_BYTES, "%s", rn_finish_name(l->finish));
 }
 
+// Names are anybody's, as those of files are; characters are cut whole.
 static char *label_of(const comparison *c, const compare_lane *l) {
-    return c->names_models ? app_text("%.40s %.40s", l->name, l->model_name) : app_text("%.40s", l->name);
+    enum { MOST = 40 };
+    const char *const names[] = {l->name, c->names_models ? l->model_name : NULL};
+    bytes label = {0};
+    for (int i = 0; i < 2 && names[i]; i++) {
+        size_t n = strlen(names[i]);
+        if (n > MOST)
+            for (n = MOST; n > 0 && ((unsigned char)names[i][n] & 0xC0) == 0x80;) n--;
+        if (i > 0) bytes_add_text(&label, " ");
+        term_add_line(&label, names[i], n);
+    }
+    bytes_add(&label, "", 1);
+    return label.data;
 }
 
 // Figures of the lanes from..to as a table; across: lanes are columns.

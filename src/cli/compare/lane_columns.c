@@ -47,23 +47,6 @@ static struct line line_of(const char *text, size_t n, int columns) {
     return (struct line){.n = n, .next = n, .width = width, .is_open = true};
 }
 
-// Adds a line's text. Characters that would order the rest of the row from right to left are left out: the columns beside it are
-// other texts.
-static void add_line_text(bytes *to, const char *text, size_t n) {
-    for (size_t at = 0; at < n;) {
-        const size_t n_char = character_length(text + at, n - at);
-        const unsigned char *const s = (const unsigned char *)text + at;
-        const bool orders = n_char == 3 && s[0] == 0xE2 &&
-                            ((s[1] == 0x80 && s[2] >= 0xAA && s[2] <= 0xAE) || // U+202A..U+202E
-                             (s[1] == 0x81 && s[2] >= 0xA6 && s[2] <= 0xA9));  // U+2066..U+2069
-        if (text[at] == '\t')
-            bytes_add_text(to, " ");
-        else if (!orders)
-            term_add_plain(to, text + at, n_char ? n_char : 1);
-        at += n_char ? n_char : 1;
-    }
-}
-
 // ---- one row across lanes -------------------------------------------------------------------------------------------
 
 // A text of each lane and the style that it is shown in.
@@ -88,7 +71,7 @@ static void add_row(lane_columns *c, struct strip *strips, size_t n, const char 
         const struct line line = line_of(s->text, s->n, c->column);
         go_to_column(c, k);
         if (line.n && c->has_colour && style) bytes_add_text(&c->frame, style);
-        add_line_text(&c->frame, s->text, line.n);
+        term_add_line(&c->frame, s->text, line.n);
         if (line.n && c->has_colour && style) bytes_add_text(&c->frame, plain);
         s->text += line.next, s->n -= line.next;
     }
@@ -220,14 +203,20 @@ static void draw(lane_columns *c) {
 
 static void add_bytes(bytes *to, const char *text, size_t n) { bytes_add(to, text, n); }
 
+static void add_title(lane_columns *c, const compare_lane *l) {
+    bytes title = {0};
+    bytes_add_format(&title, "# %s%s%s%s%s%s", l->name, *l->words ? ": " : "", l->words, c->names_models ? " (" : "",
+                     c->names_models ? l->model_name : "", c->names_models ? ")" : "");
+    (c->is_terminal ? term_add_line : add_bytes)(&c->frame, title.data, title.n);
+    bytes_add_text(&c->frame, "\n");
+    bytes_free(&title);
+}
+
 static void add_next(lane_columns *c) {
     for (; c->first < c->n; c->first++, c->has_head = false) {
         const compare_lane *const l = &c->lanes[c->first];
         size_t *const shown = &c->n_shown[c->first];
-        if (!c->has_head)
-            bytes_add_format(&c->frame, "# %s%s%s%s%s%s\n", l->name, *l->words ? ": " : "", l->words,
-                             c->names_models ? " (" : "", c->names_models ? l->model_name : "",
-                             c->names_models ? ")" : "");
+        if (!c->has_head) add_title(c, l);
         c->has_head = true;
         if (l->text.n > *shown)
             (c->is_terminal ? term_add_plain : add_bytes)(&c->frame, l->text.data + *shown, l->text.n - *shown);

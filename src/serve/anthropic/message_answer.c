@@ -89,13 +89,16 @@ static void put_usage(json_writer *w, const job *j, int64_t n_prompt, int64_t n_
     json_member_whole(w, "output_tokens", n_output);
     json_member_begin(w, "output_tokens_details", '{');
     json_member_whole(w, "thinking_tokens", job_reasoning_tokens(j));
+    openai_put_prediction(w, j);
     json_put_end(w, '}');
     json_member_string(w, "service_tier", "standard");
     json_put_end(w, '}');
 }
 
-static void put_last_usage(json_writer *w, const job *j) {
+// What stands at the end: the whole usage, and what Anthropic's form does not have.
+static void put_rest(json_writer *w, const job *j) {
     put_usage(w, j, job_prompt_tokens(j), job_cached_tokens(j), job_completion_tokens(j));
+    openai_put_rest(w, &j->parts[0]);
 }
 
 // The members of a message up to its content.
@@ -225,7 +228,7 @@ static void stream_end(job *j) {
     json_member_begin(&w, "delta", '{');
     put_stop(&w, j->more, &j->parts[0]);
     json_put_end(&w, '}');
-    put_last_usage(&w, j);
+    put_rest(&w, j);
     end_event(j, &w, "message_delta");
     w = begin_event(&json, "message_stop");
     end_event(j, &w, "message_stop");
@@ -302,7 +305,7 @@ static void whole_end(job *j) {
     if (a->blocks.n) json_put_raw(&w, a->blocks.data);
     json_put_end(&w, ']');
     put_stop(&w, a, &j->parts[0]);
-    put_last_usage(&w, j);
+    put_rest(&w, j);
     json_put_end(&w, '}');
 }
 

@@ -261,12 +261,45 @@ static bool check_names(const api_generation *g, api_error *e) {
     return true;
 }
 
-bool api_generation_check(const api_generation *g, const struct server *s, size_t n_answers, api_error *e) {
+// n answers of a strategy that finds several texts are its n best ones, of one stream (job.finds_answers).
+static bool finds_answers(const api_generation *g) {
+    int32_t n_texts;
+    bool is_given;
+    return g->n > 1 && strategy_form_texts(&g->g.strategy, &n_texts, &is_given);
+}
+
+// As vLLM has it: without num_beams or beam_width there are as many beams as answers.
+static bool find_answers(api_generation *g, api_error *e) {
+    strategy_form *const f = &g->g.strategy;
+    int32_t n_texts;
+    bool is_given;
+    const char *const count = strategy_form_texts(f, &n_texts, &is_given);
+    const struct {
+        const char *name;
+        bool is_on;
+    } alone[] = {{"logprobs", g->g.logprobs >= 0},
+                 {"prompt_logprobs", g->prompt_logprobs >= 0},
+                 {"echo", g->g.echo},
+                 {"include_stop_str_in_output", g->includes_stop}};
+    if (!finds_answers(g)) return true;
+    if (!is_given && (strcmp(count, "num_beams") == 0 || n_texts < g->n))
+        strategy_form_choose(f, NULL, count, (double)(n_texts = g->n));
+    if (g->n > n_texts) return api_fail(e, API_INVALID_VALUE, "n", "n: %d answers of %s %d", g->n, count, n_texts);
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
+        if (alone[i].is_on)
+            return api_fail(e, API_UNSUPPORTED_PARAMETER, alone[i].name,
+                            "%s: excludes n above 1 with a strategy that finds several texts", alone[i].name);
+    strategy_form_choose(f, NULL, "num_return_sequences", (double)g->n);
+    return true;
+}
+
+bool api_generation_check(api_generation *g, const struct server *s, size_t n_answers, api_error *e) {
     const size_t most = (size_t)s->n_streams + (size_t)s->n_queue;
     if (n_answers > most)
         return api_fail(e, API_INVALID_VALUE, "n",
                         "n: %zu answers are more than this server runs (--streams %d) and lets wait (--queue %d)",
                         n_answers, s->n_streams, s->n_queue);
+    if (!find_answers(g, e)) return false;
     if (g->has_stream_options && !g->delivery.is_stream)
         return api_fail(e, API_INVALID_VALUE, "stream_options", "stream_options: only together with stream");
     if (g->delivery.is_resumable && !g->delivery.is_stream)
@@ -286,10 +319,6 @@ bool api_generation_check(const api_generation *g, const struct server *s, size_
         return api_fail(e, API_INVALID_VALUE, "strategy",
                         "strategy: %d texts at once, more than this server has room for (--beams %d)", n_texts,
                         s->n_beams);
-    if (n_texts > 1 && g->n > 1)
-        return api_fail(
-            e, API_UNSUPPORTED_PARAMETER, "n",
-            "n: must be 1 with a strategy that finds several texts: num_return_sequences has more of them");
     if (g->session && g->n > 1) return api_fail(e, API_UNSUPPORTED_PARAMETER, "n", "n: must be 1 with a session");
     return check_names(g, e);
 }
@@ -397,6 +426,7 @@ bool api_generation_admit(const api_generation *g, api_request *r, job *j) {
     api_error *const e = &r->error;
     j->model = r->model;
     j->includes_stop = g->includes_stop;
+    j->finds_answers = finds_answers(g);
     j->has_progress = !g->no_progress;
     j->wakes_for_progress = g->wants_progress;
     j->key = r->key;

@@ -51,7 +51,7 @@ extern const member api_lora_rows[1]; // `lora` alone, of routes that generate n
 extern const api_refusals api_foreign_members;
 
 // Call after reading: checks combinations of members, and whether the server can ever run n_answers at once or let them wait.
-bool api_generation_check(const api_generation *g, const struct server *s, size_t n_answers, api_error *e);
+bool api_generation_check(api_generation *g, const struct server *s, size_t n_answers, api_error *e);
 // All of the request but its prompt; parts is the caller's. part: which of the job's, whose seed is `seed` + choice.
 bool api_generation_apply(const api_generation *g, const struct server *s, rn_request *req, generation_parts *parts,
                           int32_t choice, api_error *e);

@@ -63,9 +63,12 @@ static bool fail_chat(const job *j, const char *prompt_name, api_error *e) {
     return !why && !job_lacks_memory(e);
 }
 
+// Has it its answer from another part's stream?
+static bool is_found(const job *j, size_t i) { return j->finds_answers && i % j->n_answers > 0; }
+
 // The answers to one prompt come one after the other; the prompt is made once for all of them.
 static rn_status share_prompt(job *j, size_t i, rn_request *req, rn_error *err) {
-    if (j->n_answers == 1) return RN_OK;
+    if (j->n_answers == 1 || j->finds_answers) return RN_OK;
     rn_status st = RN_OK;
     if (i % j->n_answers == 0) {
         rn_prompt_close(j->prompt);
@@ -80,6 +83,11 @@ bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, 
     if (job_lacks_memory(e)) return false;
     if (atomic_load(&j->is_revoked)) return fail_revoked(e);
     if (req->chat && !j->server->models[j->model].can_chat) return fail_chat(j, prompt_name, e);
+    if (req->chat && j->finds_answers)
+        return api_fail(e, API_UNSUPPORTED_PARAMETER, "n",
+                        "n: must be 1 in a conversation with a strategy that finds several texts: "
+                        "num_return_sequences has more of them");
+    if (is_found(j, i)) return true;
     req->model = j->model;
     req->adapters = j->adapters.of, req->n_adapters = j->adapters.n, req->own_adapters = j->own_adapters;
     j->has_prediction = req->n_prediction > 0;
@@ -127,7 +135,9 @@ void job_set_stream(job *j, size_t i, rn_stream *stream) {
     pthread_mutex_unlock(&j->lock);
 }
 
-void job_listen_part(job *j, size_t i) { rn_stream_on_ready(j->parts[i].stream, on_ready, j); }
+void job_listen_part(job *j, size_t i) {
+    if (!is_found(j, i)) rn_stream_on_ready(j->parts[i].stream, on_ready, j);
+}
 
 void job_listen(job *j) {
     api_list_job(j->server->api, j);
@@ -253,6 +263,29 @@ static void fail_part(job_part *p) {
     p->job->has_failed = true;
 }
 
+// The other answers of a search, each in one chunk. A search that was cut short has none, and then none of them is whole.
+static void give_found(job *j, const job_part *first, const rn_chunk *c) {
+    const rn_usage of_first = *c->usage;
+    for (size_t i = 1; i < j->n_answers; i++) {
+        job_part *const p = &j->parts[(size_t)first->index + i];
+        const rn_sequence *const q = i < c->n_sequences ? &c->sequences[i] : NULL;
+        rn_usage usage = of_first;
+        rn_timing timing = *c->timing;
+        rn_chunk own = *c;
+        timing.token_ms = NULL, timing.n_token_ms = 0;
+        usage.completion_tokens = q ? (int64_t)q->n_tokens : 0;
+        own.usage = &usage, own.timing = &timing;
+        own.text = q ? q->text : "", own.n_text = q ? q->n_text : 0;
+        own.tokens = q ? q->tokens : NULL, own.n_tokens = q ? q->n_tokens : 0;
+        own.sequences = NULL, own.n_sequences = 0;
+        if (q) own.finish_reason = q->finish_reason, own.finish_detail = "";
+        take_last(p, &own);
+        own.usage = &p->usage;
+        p->n_tokens = own.n_tokens, p->n_text = own.n_text;
+        j->format->chunk(j, p, &own);
+    }
+}
+
 // Reads and formats one chunk. Returns false if there is none at the moment.
 static bool advance_part(job *j, job_part *p) {
     rn_chunk c;
@@ -283,6 +316,7 @@ static bool advance_part(job *j, job_part *p) {
         format_with_stop(j, p, &c);
     else
         j->format->chunk(j, p, &c);
+    if (p->is_done && !is_bad && j->finds_answers) give_found(j, p, &c);
     if (is_bad) fail_part(p);
     return true;
 }
@@ -381,7 +415,8 @@ rn_usage job_usage_so_far(const job *j) {
     for (size_t i = 0; i < j->n_parts; i++) {
         const job_part *const p = &j->parts[i];
         rn_stream_state s;
-        if (!p->is_done && job_get_state(j, i, &s)) sum.prompt_tokens += s.n_prompt;
+        if (!p->is_done && job_get_state(j, i - i % (j->finds_answers ? j->n_answers : 1), &s))
+            sum.prompt_tokens += s.n_prompt;
         sum.prompt_tokens += p->usage.prompt_tokens;
         sum.cached_tokens += p->usage.cached_tokens;
         sum.completion_tokens += p->is_done ? p->usage.completion_tokens : (int64_t)p->n_tokens;
@@ -409,6 +444,7 @@ bool job_get_progress(const job *j, job_progress *p) {
     *p = (job_progress){0};
     for (size_t i = 0; i < j->n_parts; i++) {
         rn_stream_state s;
+        if (is_found(j, i)) continue;
         if (!j->has_progress || j->parts[i].n_tokens || !job_get_state(j, i, &s)) return false;
         p->n_evaluated += s.n_evaluated;
         p->n_total += s.n_to_evaluate;

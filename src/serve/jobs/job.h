@@ -86,6 +86,7 @@ struct job {
     bool has_progress;         // queue and prefill progress is reported, in pings or to sockets
     bool wakes_for_progress;   // each prefill step wakes the job
     size_t n_parts, n_answers; // answers to each prompt
+    bool finds_answers;        // those to one prompt are what the stream of the first of them found
     job_part *parts;
     rn_prompt *prompt; // of the parts that begin, if there are several answers to it
     bool has_begun, has_ended, has_failed;

@@ -8,6 +8,12 @@
 
 const rn_model *job_model(const job *j) { return j->server->models[j->model].model; }
 
+static void put_prediction(json_writer *w, const job *j, const rn_usage *u) {
+    if (!j->has_prediction) return;
+    json_member_whole(w, "accepted_prediction_tokens", u->accepted_prediction_tokens);
+    json_member_whole(w, "rejected_prediction_tokens", u->rejected_prediction_tokens);
+}
+
 // The member `usage`, so far.
 static void put_usage(json_writer *w, const job *j) {
     const rn_usage u = job_usage_so_far(j);
@@ -20,12 +26,14 @@ static void put_usage(json_writer *w, const job *j) {
     json_put_end(w, '}');
     json_member_begin(w, "completion_tokens_details", '{');
     json_member_whole(w, "reasoning_tokens", u.reasoning_tokens);
-    if (j->has_prediction) {
-        json_member_whole(w, "accepted_prediction_tokens", u.accepted_prediction_tokens);
-        json_member_whole(w, "rejected_prediction_tokens", u.rejected_prediction_tokens);
-    }
+    put_prediction(w, j, &u);
     json_put_end(w, '}');
     json_put_end(w, '}');
+}
+
+void openai_put_prediction(json_writer *w, const job *j) {
+    const rn_usage u = job_usage_so_far(j);
+    put_prediction(w, j, &u);
 }
 
 void openai_put_event_usage(json_writer *w, const job *j, const openai_options *o) {

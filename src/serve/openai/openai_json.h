@@ -32,6 +32,8 @@ const char *openai_finish(const job_part *p); // "stop", "length", "tool_calls";
 // Writes the member `runnel`, which OpenAI's form does not have: {"seed", "finish_detail", "timing"}, and where there were guesses
 // "speculation".
 void openai_put_rest(json_writer *w, const job_part *p);
+// Where the request has a prediction: the counts of its guesses so far, as members of the details of the tokens that were generated.
+void openai_put_prediction(json_writer *w, const job *j);
 // Items of vLLM's prompt_logprobs: null for the first token, then objects by id: the token itself and the more probable ones.
 void openai_put_prompt_scores(json_writer *w, const rn_model *m, const rn_token *tokens, size_t n);
 // Items of logprobs.content.

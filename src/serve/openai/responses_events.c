@@ -106,6 +106,7 @@ static void put_usage(json_writer *w, const job *j) {
     json_member_whole(w, "output_tokens", job_completion_tokens(j));
     json_member_begin(w, "output_tokens_details", '{');
     json_member_whole(w, "reasoning_tokens", job_reasoning_tokens(j));
+    openai_put_prediction(w, j);
     json_put_end(w, '}');
     json_member_whole(w, "total_tokens", job_prompt_tokens(j) + job_completion_tokens(j));
     json_put_end(w, '}');

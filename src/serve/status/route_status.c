@@ -167,7 +167,8 @@ void route_props(struct server *s, http_exchange *x, const http_request *r) {
     put_defaults(&w, "default_generation_settings");
     sampling_put_fields(&w, "sampling");
     sampling_put_presets(&w, "presets");
-    sampling_put_strategies(&w, "strategies", s->n_beams - 1);
+    sampling_put_strategies(&w, "strategies", s);
+    sampling_put_strategy_options(&w, "strategy_options");
     json_put_end(&w, '}');
     answer(x, &body);
 }
