@@ -1,6 +1,8 @@
 # cmake/needs.cmake - what the library stands on (docs/dependencies.md). All that is missing is named at once, with its package.
 find_package(Threads REQUIRED)
 set(RUNNEL_LIBRARIES Threads::Threads m)
+set(RUNNEL_PICTURES "")                      # formats of pictures whose library is there
+set(RUNNEL_PICTURES_ABSENT PNG JPEG WEBP GIF)
 if(RUNNEL_ROOMS AND NOT "text" IN_LIST RUNNEL_ROOMS)
     return() # the rooms beside and below it need the C library only
 endif()
@@ -30,6 +32,28 @@ foreach(need "PCRE2 libpcre2-8 10.40 libpcre2-dev" "UTF8PROC libutf8proc 2.5 lib
     list(APPEND RUNNEL_LIBRARIES PkgConfig::${name})
 endforeach()
 
+# Pictures: a format whose library is not there is refused by name (src/media/picture.c). libjpeg 2: libjpeg-turbo's numbers.
+set(RUNNEL_PICTURE_LIBRARIES "") # for the linker alone: only src/media has their headers
+set(RUNNEL_PICTURE_PACKAGES "")
+foreach(need "PNG libpng 1.6.32 libpng-dev" "JPEG libjpeg 2.0 libjpeg-dev" "WEBP libwebpdemux 1.0 libwebp-dev"
+        "GIF libgif 5.1 libgif-dev")
+    separate_arguments(need)
+    list(GET need 0 name)
+    list(GET need 1 module)
+    list(GET need 2 least)
+    list(GET need 3 package)
+    pkg_check_modules(${name} QUIET IMPORTED_TARGET "${module}>=${least}")
+    if(NOT ${name}_FOUND)
+        message(STATUS "runnel: no ${module} ${least} or newer: ${name} pictures are not read (Debian, Ubuntu: ${package})")
+        continue()
+    endif()
+    list(APPEND RUNNEL_PICTURES ${name})
+    list(REMOVE_ITEM RUNNEL_PICTURES_ABSENT ${name})
+    list(APPEND RUNNEL_NEEDS_STATIC "${module} >= ${least}")
+    list(APPEND RUNNEL_PICTURE_LIBRARIES $<LINK_ONLY:PkgConfig::${name}>)
+    string(APPEND RUNNEL_PICTURE_PACKAGES ", ${package}")
+endforeach()
+
 # The program's own: nobody who links the library needs them.
 runnel_needs(EDIT libedit 3.1 libedit-dev)
 runnel_needs(GNUTLS gnutls 3.7 libgnutls28-dev)
@@ -44,8 +68,16 @@ pkg_check_modules(CURL QUIET IMPORTED_TARGET "libcurl>=7.85")
 if(NOT CURL_FOUND)
     message(STATUS "runnel: no libcurl 7.85 or newer: `runnel pull` is not built (Debian, Ubuntu: libcurl4-gnutls-dev)")
 endif()
+# Without it `runnel chat` shows Markdown as it is written.
+pkg_check_modules(MD4C QUIET IMPORTED_TARGET "md4c>=0.4.7")
+if(NOT MD4C_FOUND)
+    message(STATUS "runnel: no md4c 0.4.7 or newer: `runnel chat` does not draw Markdown (Debian, Ubuntu: libmd4c-dev)")
+endif()
 set(RUNNEL_PULL_LIBRARIES PkgConfig::CURL PkgConfig::NETTLE)
 set(RUNNEL_CLI_LIBRARIES PkgConfig::EDIT)
+if(MD4C_FOUND)
+    list(APPEND RUNNEL_CLI_LIBRARIES PkgConfig::MD4C)
+endif()
 set(RUNNEL_SERVE_LIBRARIES llhttp PkgConfig::GNUTLS PkgConfig::NETTLE ${WSLAY_LIBRARY})
 if(missing)
     message(FATAL_ERROR "runnel: pkg-config does not find:${missing}\nInstall what is missing, or let ./dev build do it.")

@@ -36,7 +36,7 @@ This package has the program, a small story model, and the shared library.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME librunnel-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "runnel (= ${PROJECT_VERSION}), libpcre2-dev (>= 10.40), libutf8proc-dev (>= 2.5), libjansson-dev (>= 2.12)")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "runnel (= ${PROJECT_VERSION}), libpcre2-dev (>= 10.40), libutf8proc-dev (>= 2.5), libjansson-dev (>= 2.12)${RUNNEL_PICTURE_PACKAGES}")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "streams of text out of language-model files - development files
 Headers, the static library, and what pkg-config and CMake need to build with
 runnel's library.")

@@ -21,11 +21,11 @@ them were reused from the cache. In a narrow terminal only the first of these ar
 
 {stats}
 
-A reply that was cut goes on from its very last token, and another one can be had:
+`/continue` resumes a cut reply from its last token, `/regen` makes another reply:
 
 {cut}
 
-Messages can be taken back, changed, and looked at as tokens:
+Messages can be removed, edited, and shown as tokens:
 
 {edit}
 
@@ -33,14 +33,41 @@ Messages can be taken back, changed, and looked at as tokens:
 
 {help}
 
-Tab completes names. A message that begins with a slash is written with a space before it. Alt+Enter, or a backslash before
-Enter, begins a new line; pasted text keeps its lines. Ctrl+C stops a reply and keeps what was said; before the first token it gives the
-message back for editing. `NO_COLOR` is honoured; reasoning, dimmed otherwise, then stands between `(thinking)` and `(answer)`.
+Tab completes commands, settings, presets, fetched models and file names; a leading `~` is the home folder. A message that begins with a slash is
+written with a space before it. Alt+Enter, or a backslash before Enter, starts a new line; pasted text keeps its line breaks. Ctrl+C at the prompt
+clears the message. While a reply streams, Ctrl+C stops it and keeps what has arrived; before the first token, it returns the message for editing.
+What is typed meanwhile is not shown: it is the beginning of the next message. `/bye` and `/exit` end the chat too. With `NO_COLOR`, reasoning is
+not dimmed but marked with `(thinking)` and `(answer)`.
+
+`/file PATH` puts a text file before the next message, as a fenced block below its name, and says how many tokens it has; several files may go
+together. `/tools FILE` reads an array of tool definitions as OpenAI's API takes it, and `/result TEXT` answers the calls of a reply, one after the
+other; runnel itself runs no tools.
+
+## Markdown
+
+At a terminal with colours a reply's Markdown is drawn while it streams: headings, bold and italic text, lists, task boxes, quotes, tables as wide as
+the terminal, and code in colours. Line breaks are kept as the model wrote them; links show where they lead; HTML is shown as text. Code lines are
+never broken, so that they are copied as they are. Into a pipe, with `NO_COLOR`, `--plain` or `/set markdown off`, the text comes as it was written.
+
+## Conversations are kept
+
+After each turn at a terminal the conversation is written to `${{XDG_STATE_HOME:-~/.local/state}}/runnel/chats`, a file of mode 0600 for each;
+`--no-history` keeps none. `/clear` and `/load` begin another one. Settings are not kept with it: those of the command line and of the
+[settings file](settings.md) are in force.
+
+```sh
+runnel chat --continue              # the last conversation, with its model
+runnel chats                        # all of them, the last one first; runnel chats TEXT: those in which TEXT occurs
+runnel chat --resume 20261124-1523  # one of them, by its ID or how that begins
+runnel chats --show ID              # as Markdown; --json: lines of JSON with all messages
+runnel chats --delete ID            # or all
+```
 
 ## Saved chats
 
-`/save FILE` writes messages, settings and tokens, `/save FILE kv` keys and values too; `/load FILE` goes on, with another model as well:
-then the messages are rendered by its template. [sessions.md](sessions.md) has the file's format.
+`/save FILE` writes messages, settings and tokens, `/save FILE kv` keys and values too. At a terminal it asks before it overwrites a file that
+is not this chat's own. `/load FILE` continues the chat, also with another
+model: then the messages are rendered with its template. [sessions.md](sessions.md) has the file's format.
 
 {save}
 

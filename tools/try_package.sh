@@ -39,7 +39,7 @@ rm "$system.log"
 cp /etc/apt/apt.conf.d/*proxy* "$system/etc/apt/apt.conf.d/" 2>/dev/null || true
 cp "${packages[@]}" "$root/docs/examples/stream.c" "$system/tmp/"
 inside apt-get update -q >/dev/null 2>&1 || die "apt-get update failed"
-install_inside man-db gcc libc6-dev pkg-config libedit2 libgnutls30 libnettle8 libwslay1 libjansson4 libutf8proc2 libpcre2-dev libutf8proc-dev libjansson-dev
+install_inside man-db gcc libc6-dev pkg-config libedit2 libgnutls30 libnettle8 libwslay1 libmd4c0 libjansson4 libutf8proc2 libpcre2-dev libutf8proc-dev libjansson-dev
 files_inside >"$system/tmp/before"
 
 install_inside "/tmp/$(basename "${packages[0]}")"

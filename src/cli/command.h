@@ -14,6 +14,7 @@ typedef struct command {
 int cmd_run(int n_args, char **args);
 int cmd_infill(int n_args, char **args);
 int cmd_chat(int n_args, char **args);
+int cmd_chats(int n_args, char **args);
 int exec_serve(int n_args, char **args); // executes the program runnel-serve
 int cmd_compare(int n_args, char **args);
 int exec_pull(int n_args, char **args); // executes the program runnel-pull

@@ -11,6 +11,7 @@ static const command commands[] = {
     {"run", "continue a prompt, streaming the text", cmd_run},
     {"infill", "write what stands between two texts", cmd_infill},
     {"chat", "chat with a model at a terminal, or from a pipe", cmd_chat},
+    {"chats", "list the conversations that chat kept", cmd_chats},
     {"compare", "continue a prompt in several ways, side by side", cmd_compare},
     {"serve", "serve many clients over HTTP", exec_serve},
     {"batch", "answer many requests from a file of JSON lines", cmd_batch},

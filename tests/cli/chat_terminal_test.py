@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """tests/cli/chat_terminal_test.py - `runnel chat`: a person at a terminal, and lines from a pipe."""
+import fcntl
+import json
 import os
 import pathlib
 import re
+import struct
+import termios
 import time
 
-from harness import CTRL_C, Folder, Skip, Terminal, check, environment, equal, main, runnel, screen, test
+from harness import CTRL_C, MODEL, Folder, Skip, Terminal, check, environment, equal, main, runnel, screen, test
 
 SUPPRESSIONS = pathlib.Path(__file__).parent / 'libedit.supp'
 READY = b'\x1b[?2004h'
@@ -61,6 +65,29 @@ def a_reply_streams_below_its_message_and_figures_below_the_reply():
     check('/continue resumes it' in lines[footer - 1], lines)
     check(re.fullmatch(FOOTER, lines[footer]), lines[footer])
     equal(chat.end()[0], 0)
+
+
+@test
+def a_strategy_is_chosen_by_an_option_or_by_set():
+    def reply(*args, said=b'Once upon a time\n'):
+        return runnel(*CHAT, '--each-line', *args, stdin=said).ok().text
+    beam = reply('--strategy', 'beam', '--num-beams', '3')
+    equal(reply('--beams', '3', said=b'/set strategy beam\n/set num-beams 3\nOnce upon a time\n'), beam)
+    equal(reply('--strategy', 'beam', '--num-beams', '1'), reply())
+    equal(reply('--strategy', 'beam', said=b'/set strategy default\nOnce upon a time\n'), reply())
+    check(reply('--strategy', 'dola', '--amateur', str(MODEL)) and reply('--strategy', 'contrastive-decoding', '--amateur', str(MODEL)), 'no answer')
+    for said, why in ((b'/set strategy beams\n', "strategy: 'beams' is not one of sample|beam"), (b'/set num_beams 33\n', 'num_beams: 33 is outside 1..32'),
+                      (b'/set early_stopping maybe\n', "early_stopping: 'maybe' is not one of false|true|never"),
+                      (b'/set num_beams 2\nOnce\n', 'num_beams: is an option of the strategy beam, not of sample'),
+                      (b'/set strategy beam\nOnce\n', 'strategy beam: needs 5 sequences for a stream'),
+                      (b'/set strategy dola\nOnce\n', 'dola: the model was opened without early layers')):
+        answer = runnel(*CHAT, '--each-line', stdin=said)
+        equal(answer.code, 1, said)
+        check(why in answer.err, said, answer.err)
+    with Folder() as folder:
+        saved = str(folder / 'chat.json')
+        runnel(*CHAT, '--each-line', stdin=f'/set strategy beam\n/set num_beams 3\n/save {saved}\n'.encode()).ok()
+        equal(runnel(*CHAT, '--each-line', '--beams', '3', stdin=f'/load {saved}\nOnce upon a time\n'.encode()).ok().text, beam)
 
 
 @test
@@ -146,6 +173,168 @@ def ctrl_c_at_the_prompt_empties_the_line_and_ctrl_d_ends():
 
 
 @test
+def ctrl_c_clears_what_is_behind_the_cursor_too():
+    chat = Chat()
+    chat.type('häßlich, 日本'.encode() + b'\x1b[D' * 5 + CTRL_C)
+    chat.read_times(b'\x1b[K', 1)
+    lines = chat.say('/tokens x')
+    check(any('tokens: ' in line for line in lines), lines)
+    equal([line for line in lines if 'lich' in line or '本' in line], [], 'the rest of the line stayed')
+    chat.end()
+
+
+@test
+def what_is_typed_while_a_reply_streams_is_the_next_line_and_not_in_the_reply():
+    chat = Chat('--ignore-eos', '-n', '200', '--cpu', 'ref')
+    n = chat.shown.count(READY)
+    chat.type(b'Once upon a time\r')
+    chat.read(until=b'the')
+    chat.type(b'/tokens Hello')
+    chat.read_times(READY, n + 1)
+    reply = chat.shown.split(b'Once upon a time')[-1].split(b'tok/s')[0]
+    check(b'/tokens' not in reply and b'Hello' not in reply, reply)
+    chat.type(b'\r')
+    chat.read(until=b'tokens: ')
+    chat.read_times(READY, n + 2)
+    chat.end()
+
+
+@test
+def lines_between_quotes_are_one_message():
+    chat = Chat()
+    chat.say('/set max_tokens 1')
+    n = chat.shown.count(READY)
+    chat.type(b'"""Once\rupon"\r"" a\\\rtime"""\r')
+    chat.read_times(READY, n + 1)
+    chat.take()
+    chat.type(b'/edit\r')
+    chat.read(until=b'\r\ntime')
+    equal([line.removeprefix('>').strip() for line in chat.take() if line.strip('> ')][-4:], ['Once', 'upon"', '"" a\\', 'time'])
+    chat.type(CTRL_C)
+    chat.end()
+
+
+@test
+def a_resized_line_is_drawn_anew_from_its_first_row():
+    chat = Chat()
+    chat.type(b'word ' * 20)
+    chat.read_times(b'w', chat.shown.count(b'w') + 20)
+    for columns, rows in ((40, 2), (100, 1), (200, 0)):
+        at = len(chat.shown)
+        fcntl.ioctl(chat.master, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
+        chat.read_times(b'w', chat.shown.count(b'w') + 20)
+        time.sleep(0.1)
+        chat.read_times(b'w', 1)
+        begin = (b'\x1b[%dA' % rows if rows else b'') + b'\r\x1b[J'
+        check(chat.shown[at:].startswith(begin), columns, chat.shown[at:at + 40])
+        drawn = chat.shown[at + len(begin):].decode().replace(' \x08', '')     # how libedit reaches the next row
+        equal(''.join(screen(drawn, columns)).count('wo'), 20, columns)
+    chat.type(CTRL_C)
+    chat.end()
+
+
+@test
+def a_file_goes_with_the_next_message():
+    with Folder() as folder:
+        note = folder / 'note `a`.txt'
+        note.write_text('Once upon a time\n```\nthere was')
+        whole = 'note `a`.txt:\n````\nOnce upon a time\n```\nthere was\n````\n\nAnd then?'
+        said = runnel(*CHAT, stdin=whole.encode()).ok().text
+        told = runnel(*CHAT, '--each-line', stdin=f'/file {note}\nAnd then?\nAnd then?\n'.encode()).ok()
+        check('goes with the next message' in told.err, told.err)
+        check(told.text.startswith(said.rstrip('\n')) and said.strip(), (told.text, said))
+        (folder / 'bad').write_bytes(b'a\0b')
+        (folder / 'empty').touch()
+        for line, part in ((f'/file {folder}/bad', 'byte 1'), (f'/file {folder}/none', 'No such file'), (f'/file {folder}/empty', 'is empty'), (f'/file {folder}', 'Is a directory')):
+            bad = runnel(*CHAT, '--each-line', stdin=line.encode())
+            check(bad.code == 1 and part in bad.err, bad.err)
+        chat = Chat(HOME=str(folder))
+        check('goes with the next' in '\n'.join(chat.say('/file ~/no\t')), chat.shown[-300:])
+        check('1 files' in '\n'.join(chat.say('/file')), chat.shown[-300:])
+        check('left out' in '\n'.join(chat.say('/file -')), chat.shown[-300:])
+        check('no file goes' in '\n'.join(chat.say('/file')), chat.shown[-300:])
+        chat.end()
+
+
+@test
+def an_editor_writes_a_message():
+    with Folder() as folder:
+        program = folder / 'editor'
+        program.write_text('#!/bin/sh\nstty -a > "$0.stty"\nprintf " a time" >> "$2"\n')
+        program.chmod(0o755)
+        chat = Chat(VISUAL=f'{program} --wait')
+        lines = ' '.join(chat.say('/editor Once upon'))
+        check(' '.join(turn('Once upon a time').split()) in lines, lines)
+        check(re.search(r'[^-]icanon', (folder / 'editor.stty').read_text()), 'the editor got a terminal that is not as it was')
+        program.write_text('#!/bin/sh\nexit 3\n')
+        check('did not end well' in ' '.join(chat.say('/editor')), chat.shown[-300:])
+        chat.end()
+    check('needs a terminal' in runnel(*CHAT, '--each-line', stdin=b'/editor\n').err, 'no word from a pipe')
+
+
+@test
+def the_chat_goes_on_with_another_model():
+    with Folder() as folder:
+        (folder / 'other.gguf').symlink_to(MODEL)
+        chat = Chat(RUNNEL_MODELS=str(folder), RUNNEL_CACHE=str(folder))
+        chat.say('Once upon a time')
+        check('fetched: other' in ' '.join(chat.say('/model')), chat.shown[-300:])
+        check('context' in ' '.join(chat.say('/model oth\t')), chat.shown[-300:])
+        check('2 messages' in ' '.join(chat.say('/stats')), chat.shown[-300:])
+        check('tok/s' in ' '.join(chat.say('And then?')), chat.shown[-300:])
+        check('tok/s' in ' '.join(chat.say('/model none-such') + chat.say('And?')), chat.shown[-300:])
+        chat.end()
+    bad = runnel(*CHAT, '--each-line', stdin=b'/model none-such\nHello\n')
+    check(bad.code == 1 and 'none-such' in bad.err and bad.out, bad.err)
+
+
+@test
+def tools_reach_the_template_and_results_answer_calls():
+    with Folder() as folder:
+        tools = [{'type': 'function', 'function': {'name': f'f{i}', 'description': 'x', 'parameters': {'type': 'object'}}} for i in range(2)]
+        (folder / 'tools.json').write_text(json.dumps(tools))
+        tmpl = folder / 't.jinja'
+        tmpl.write_text('{% if tools %}{{ raise_exception("tools: " ~ tools | map(attribute="function") | map(attribute="name") | join(" ") ~ " of " ~ messages[-1].role) }}'
+                        '{% endif %}{{ messages[-1].content }}')
+        args = ('chat', '--chat-template', tmpl, '--temp', '0', '-n', '4', '--each-line')
+        told = runnel(*args, stdin=f'/tools {folder}/tools.json\nHello\n/tools\n/tools -\nHello\n/result x\n'.encode())
+        for part in ('tools: f0, f1; a call', 'tools: f0 f1 of user', 'tools: f0, f1; /tools -', 'are taken away', '/result: the last reply has no call'):
+            check(part in told.err, part, told.err)
+        check(told.text.strip(), 'no reply without the tools')
+        for text in ('{}', '[1]', '[{"function": {}}]', ''):
+            (folder / 'bad.json').write_text(text)
+            bad = runnel(*args, stdin=f'/tools {folder}/bad.json\n'.encode())
+            check(bad.code == 1 and 'bad.json' in bad.err, text, bad.err)
+
+
+@test
+def saving_asks_before_another_file_is_overwritten():
+    with Folder() as folder:
+        chat = Chat(HOME=str(folder))
+        (folder / 'there').write_text('mine')
+        chat.type(b'/save ~/there\r')
+        chat.read(until=b'[y/N]')
+        check('not saved' in ' '.join(chat.say('n')), chat.shown[-300:])
+        equal((folder / 'there').read_text(), 'mine')
+        chat.type(b'/save ~/there\r')
+        chat.read_times(b'[y/N]', 2)
+        check('saved 0 messages' in ' '.join(chat.say('y')), chat.shown[-300:])
+        check('saved 0 messages' in ' '.join(chat.say('/save ~/there')), 'its own file is saved again unasked')
+        check('saved 0 messages' in ' '.join(chat.say('/save ~/new')), chat.shown[-300:])
+        chat.end()
+
+
+@test
+def other_programs_names_end_the_chat_and_explain():
+    for word in ('/bye', '/exit'):
+        chat = Chat()
+        check('/continue' in ' '.join(chat.say('/?')), 'no help')
+        chat.type(word.encode() + b'\r')
+        equal(Terminal.end(chat)[0], 0)
+        chat.folder.__exit__()
+
+
+@test
 def a_paste_is_one_message_with_its_lines():
     chat = Chat()
     n = chat.shown.count(READY)
@@ -218,6 +407,130 @@ def no_color_leaves_colours_out():
     chat.say('Once')
     check(not re.search(rb'\x1b\[[0-9;]*m', chat.shown), chat.shown[-200:])
     chat.end()
+
+
+@test
+def a_dumb_terminal_has_prompts_and_no_escapes():
+    terminal = Terminal(*CHAT, env=environment(TERM='dumb', XDG_STATE_HOME='/dev/null/none'))
+    terminal.read(until=b'\n> ')
+    terminal.type(b'Once upon a time\n')
+    terminal.read_times(b'\n> ', 2)
+    terminal.type(b'/tokens a\n')
+    terminal.read_times(b'\n> ', 3)
+    terminal.type(b'/quit\n')
+    code, shown = terminal.end()
+    check(code == 0 and 'context 512' in shown and 'tokens: ' in shown and turn('Once upon a time').strip() in shown.replace('\r', ''), shown)
+    check('\x1b' not in shown, shown)
+
+
+def chats(folder, *args):
+    return runnel('chats', *args, env=environment(XDG_STATE_HOME=str(folder)))
+
+
+@test
+def conversations_are_kept_and_found_again():
+    chat = Chat()
+    folder = pathlib.Path(chat.folder.path)
+    chats(folder).ok()
+    chat.say('Once upon a time')
+    chat.say('And then?')
+    chat.say('/clear')
+    chat.say('Another one')
+    chat.type(b'/quit\r')
+    Terminal.end(chat)
+    kept = sorted((folder / 'runnel/chats').iterdir())
+    equal([(file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) for file in kept], [(0o600, 0o700)] * 2)
+    rows = chats(folder, '--json').ok().lines
+    equal([[m['content'] for m in row['messages'] if m['role'] == 'user'] for row in sorted(rows, key=lambda row: row['id'])],
+          [['Once upon a time', 'And then?'], ['Another one']])
+    check(all(os.path.samefile(row['model'], MODEL) for row in rows), rows)
+    found, = chats(folder, 'UPON').ok().text.splitlines()
+    check('Once upon a time' in found and 'stories' in found, found)
+    id = found.split()[0]
+    page = chats(folder, '--show', id).ok().text
+    check(page.startswith('**user**\n\nOnce upon a time\n\n**assistant**\n\n'), page)
+    check('no conversation that' in chats(folder, 'nowhere said').ok().err, 'nothing is said of nothing found')
+    chats(folder, '--show', 'x').fails(1, 'x: no conversation of that name')
+    chats(folder, '--show', id, '--delete', id).fails(2, 'exclude each other')
+
+    env = environment(XDG_STATE_HOME=str(folder), RUNNEL_MODEL=None, LANG='C.UTF-8')
+    resumed = Terminal(*CHAT, '--resume', id, env=env)
+    resumed.read_times(READY, 1)
+    check(b'goes on behind 4 messages' in resumed.shown and b'And then?' in resumed.shown, resumed.shown)
+    resumed.type(b'The end.\r')
+    resumed.read_times(READY, 2)
+    resumed.type(b'/quit\r')
+    resumed.end()
+    equal(len(next(row for row in chats(folder, '--json').ok().lines if row['id'] == id)['messages']), 6)
+    told = runnel(*CHAT, '--continue', '--no-history', '--each-line', stdin=b'/stats\n', env=env).ok()
+    check('6 messages' in told.err, told.err)
+    check('deleted 1 conversation' in chats(folder, '--delete', id).ok().err, 'nothing said')
+    equal(len(chats(folder, '--json').ok().lines), 1)
+    chats(folder, '--delete', 'all').ok()
+    runnel(*CHAT, '--continue', stdin=b'x', env=env).fails(1, 'no conversation is kept')
+    chat.folder.__exit__()
+
+
+@test
+def without_history_no_conversation_is_kept():
+    chat = Chat('--no-history')
+    chat.say('Once upon a time')
+    chat.type(b'/quit\r')
+    Terminal.end(chat)
+    equal([file for file in pathlib.Path(chat.folder.path).rglob('*') if file.is_file()], [])
+    runnel(*CHAT, stdin=b'Once', env=environment(XDG_STATE_HOME=str(chat.folder.path))).ok()
+    equal([file for file in pathlib.Path(chat.folder.path).rglob('*') if file.is_file()], [], 'from a pipe')
+    chat.folder.__exit__()
+
+
+@test
+def a_broken_kept_conversation_is_named_and_left_out():
+    with Folder() as folder:
+        (folder / 'runnel/chats').mkdir(parents=True)
+        file = folder / 'runnel/chats/20260101-000000.jsonl'
+        good = '{"model":"/x"}\n{"role":"user","content":"hi"}\n'
+        for text, part in ((good + '{', 'line 3'), ('[]\n', 'line 1'), (good[:-1] + '\n{"role":"user"}\n', 'line 3')):
+            file.write_text(text)
+            told = chats(folder).ok()
+            check(part in told.err and file.name in told.err, told.err)
+        file.write_text(good)
+        check('hi' in chats(folder).ok().text, 'a good one')
+
+
+MARKDOWN = '# Head\n\nSome **bold** text\n\n- one\n- two\n\n```py\nif x: # no\n```'
+DRAWN = ['Head', '', 'Some bold text', '', '• one', '• two', '', '```py', 'if x: # no', '```']
+
+
+def answer_of(chat, text='go'):
+    lines = chat.say(text)
+    return lines[1:next(i for i, line in enumerate(lines) if 'tok/s' in line)]
+
+
+@test
+def markdown_is_drawn_at_a_terminal_with_colours_alone():
+    choice = ('-n', '200', '--choice', MARKDOWN)
+    equal(runnel(*CHAT, *choice, stdin=b'go').ok().text, MARKDOWN + '\n', 'into a pipe')
+    chat = Chat(*choice)
+    if re.search(r'markdown +off ', ' '.join(chat.say('/set markdown'))):
+        raise Skip('built without md4c')
+    equal(answer_of(chat), DRAWN)
+    check(b'\x1b[0;1mbold' in chat.shown and b'\x1b[0;35mif' in chat.shown, chat.shown[-600:])
+    chat.say('/set markdown off')
+    equal(answer_of(chat), MARKDOWN.split('\n'))
+    chat.end()
+    for args, changed in (((), {'NO_COLOR': '1'}), (('--plain',), {})):
+        chat = Chat(*choice, *args, **changed)
+        equal(answer_of(chat), MARKDOWN.split('\n'), str((args, changed)))
+        chat.end()
+
+
+@test
+def figures_begin_a_line_of_their_own_even_behind_open_code():
+    for args in ((), ('--plain',)):
+        chat = Chat('-n', '200', '--choice', 'a\n```\ncode', *args)
+        lines = chat.say('go')
+        check(re.fullmatch(FOOTER, next(line for line in lines if 'tok/s' in line)), args, lines)
+        chat.end()
 
 
 @test

@@ -30,6 +30,30 @@ def a_terminal_gets_a_last_line_break_and_figures_on_stderr():
 
 
 @test
+def a_model_without_a_template_ends_after_512_tokens_at_a_terminal_and_says_so():
+    long = ('run', PROMPT, '-c', '700', '--ignore-eos', '--temp', '0')
+    said = 'the text was cut at 512 tokens'
+    code, shown = Terminal(*long).end()
+    check(code == 0 and said in shown and '512 tokens, ' in shown, shorten(shown))
+    for args in (('-n', '-1'), ('-n', '600')):
+        shown = Terminal(*long, *args).end()[1]
+        check(said not in shown and '512 tokens, ' not in shown, args, shorten(shown))
+    check(said not in Terminal('run', PROMPT, '--temp', '0', '--stop', 'time').end()[1], 'it was not cut')
+    equal(runnel(*long, '--json').ok().lines[-1]['finish_detail'].split()[0], 'context')
+
+
+@test
+def figures_begin_a_line_of_their_own_behind_a_pipe():
+    reads, writes = os.pipe()
+    terminal = Terminal(*RUN, '-n', '8', stdout=writes)
+    os.close(writes)
+    shown = terminal.end()[1]
+    equal(os.read(reads, 4096), runnel(*RUN, '-n', '8').ok().out)
+    os.close(reads)
+    check(re.search(r'^\r\n', re.sub(r'\x1b\[[0-9;]*[mK]|\r(?!\n)', '', shown)), repr(shown))
+
+
+@test
 def text_into_a_file_stays_text_while_the_terminal_gets_figures():
     with Folder() as folder:
         with open(folder / 'text', 'wb') as file:
@@ -104,7 +128,7 @@ def a_second_ctrl_c_ends_it_at_once():
 
 @test
 def field_2_22_a_terminal_without_a_prompt_is_told_how_to_give_one():
-    for args, word in ((['run'], 'prompt'), (['batch'], 'requests'), (['tokenize'], 'text'), (['embed'], 'texts'), (['detokenize'], 'ids')):
+    for args, word in ((['run'], 'prompt'), (['batch'], 'requests'), (['tokenize'], 'text'), (['score'], 'text'), (['embed'], 'texts'), (['detokenize'], 'ids')):
         code, shown = Terminal(*args).end()
         equal(code, 2, args)
         check(shown.startswith(f'runnel: {word}: none') and 'runnel ' + args[0] in shown, shown)

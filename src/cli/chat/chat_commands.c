@@ -1,4 +1,5 @@
 // cli/chat/chat_commands.c - the slash commands: a table with a function for each.
+#include "app/file_names.h"
 #include "app/say.h"
 #include "app/term.h"
 #include "app/wrap.h"
@@ -12,6 +13,8 @@
 typedef struct chat_row {
     const char *name, *args, *help;
     void (*run)(chat *c, const char *args);
+    // The words that its argument may be, of which typed[0..n) is there; NULL: Tab completes nothing.
+    const char *const *(*words)(const chat *c, const char *typed, size_t n);
 } chat_row;
 
 static void run_help(chat *c, const char *args);
@@ -207,22 +210,49 @@ static void run_quit(chat *c, const char *args) {
     c->is_over = true;
 }
 
+static const char *const *setting_words(const chat *c, const char *typed, size_t n) {
+    (void)c;
+    return memchr(typed, ' ', n) ? NULL : chat_setting_names();
+}
+
+static const char *const *preset_words(const chat *c, const char *typed, size_t n) {
+    static const char *presets[64];
+    (void)c, (void)typed, (void)n;
+    for (size_t i = 0; i < rn_n_presets() && i + 1 < sizeof presets / sizeof *presets; i++)
+        presets[i] = rn_preset_name(i, NULL);
+    return presets;
+}
+
+static const char *const *file_words(const chat *c, const char *typed, size_t n) {
+    (void)c;
+    return file_names_like(typed, n);
+}
+
 static const chat_row rows[] = {
     {"/help", "", "these commands", run_help},
     {"/system", "[TEXT]", "show or set the system message; - removes it", run_system},
-    {"/set", "[NAME [VALUE]]", "show or change settings", chat_run_set},
-    {"/preset", "[NAME]", "show the presets or use one", chat_run_preset},
+    {"/set", "[NAME [VALUE]]", "show or change settings", chat_run_set, setting_words},
+    {"/preset", "[NAME]", "show the presets or use one", chat_run_preset, preset_words},
+    {"/model", "[NAME]", "show the model, or go on with another one", chat_run_model, chat_model_names},
+    {"/file", "[PATH]", "add a file's text to the next message; - removes it", chat_run_file, file_words},
+    {"/editor", "[TEXT]", "write the next message with $VISUAL or $EDITOR", chat_run_editor},
+    {"/tools", "[FILE]", "show or set the tools that the model may call; - removes them", chat_run_tools, file_words},
+    {"/result", "TEXT", "answer a call of the last reply", chat_run_result},
     {"/regen", "", "regenerate the last reply", run_regen},
     {"/edit", "[TEXT]", "edit the last message and answer it again", run_edit},
     {"/undo", "", "remove the last message and its reply", run_undo},
     {"/continue", "", "continue the last reply from its last token", run_continue},
-    {"/save", "FILE [kv]", "save messages and settings; kv: with keys and values", chat_run_save},
-    {"/load", "FILE", "continue a saved chat", chat_run_load},
+    {"/save", "FILE [kv]", "save messages and settings; kv: with keys and values", chat_run_save, file_words},
+    {"/load", "FILE", "continue a saved chat", chat_run_load, file_words},
     {"/clear", "", "remove all messages but the system message", run_clear},
     {"/tokens", "[TEXT]", "the last reply, or a text, as tokens", run_tokens},
     {"/probs", "[on|off]", "how probable the last reply's tokens were", run_probs},
     {"/stats", "", "statistics of the last reply and of the chat", run_stats},
     {"/quit", "", "end the chat, as Ctrl+D does", run_quit},
+    // Names that other programs have for them; /help does not list them.
+    {"/?", "", NULL, run_help},
+    {"/bye", "", NULL, run_quit},
+    {"/exit", "", NULL, run_quit},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -230,7 +260,7 @@ static void run_help(chat *c, const char *args) {
     (void)args;
     const int width = term_width(STDOUT_FILENO) - 1, indent = width < 60 ? 4 : 26;
     bytes page = {0};
-    for (size_t i = 0; i < N_ROWS; i++) {
+    for (size_t i = 0; i < N_ROWS && rows[i].help; i++) {
         char *const head = app_text("%s %s", rows[i].name, rows[i].args);
         if (indent == 4)
             bytes_add_format(&page, "%s\n    ", head);
@@ -239,9 +269,11 @@ static void run_help(chat *c, const char *args) {
         add_wrapped(&page, rows[i].help, indent, width);
         free(head);
     }
-    add_wrapped(&page,
-                "Alt+Enter, or a backslash before Enter, starts a new line; Tab completes; Ctrl+C stops a reply.", 0,
-                width);
+    add_wrapped(
+        &page,
+        "Alt+Enter, or a backslash before Enter, starts a new line; \"\"\" begins and ends a message of several lines; "
+        "Tab completes; Ctrl+C stops a reply.",
+        0, width);
     page.data[page.n - 1] = '\0';
     print_message(c, page.data);
     bytes_free(&page);
@@ -284,20 +316,15 @@ void chat_command(chat *c, const char *line) {
 }
 
 const char *const *chat_complete(void *user, const char *line, size_t n_line, size_t *start) {
-    static const char *names[N_ROWS + 1], *presets[64];
-    (void)user;
+    static const char *names[N_ROWS + 1];
     if (n_line == 0 || line[0] != '/') return NULL;
     const size_t n = strcspn(line, " ");
-    *start = n < n_line ? n + 1 : 0;
     if (n >= n_line) {
+        *start = 0;
         for (size_t i = 0; i < N_ROWS; i++) names[i] = rows[i].name;
         return names;
     }
     const chat_row *const row = find_row(line, n);
-    if (!row || memchr(line + n + 1, ' ', n_line - n - 1)) return NULL;
-    if (row->run == chat_run_set) return chat_setting_names();
-    if (row->run != chat_run_preset) return NULL;
-    for (size_t i = 0; i < rn_n_presets() && i + 1 < sizeof presets / sizeof *presets; i++)
-        presets[i] = rn_preset_name(i, NULL);
-    return presets;
+    *start = n + strspn(line + n, " ");
+    return row && row->words ? row->words(user, line + *start, n_line - *start) : NULL;
 }

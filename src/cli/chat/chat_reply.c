@@ -102,6 +102,8 @@ static void fill_chat(const chat *c, bool goes_on, bytes *messages, bytes *varia
     chat_of->n_messages = messages->n;
     chat_of->variables = variables->data;
     chat_of->n_variables = variables->n;
+    chat_of->tools = c->tools;
+    chat_of->n_tools = c->tools ? strlen(c->tools) : 0;
     chat_options_apply(&c->options, chat_of);
     chat_of->continue_final = goes_on;
     chat_of->add_generation_prompt = !goes_on;
@@ -129,6 +131,7 @@ static rn_status begin(chat *c, bool goes_on, rn_stream **stream, rn_error *err)
 }
 
 static void say_offers(const chat *c) {
+    if (c->n_attached) chat_note(c, "/file - leaves the files out that were to go with the message");
     if (c->editor)
         chat_note(c, "/undo removes the last turn, /clear all; /set truncate old (or middle) drops old "
                      "turns when the context is full");
@@ -142,16 +145,6 @@ static void say_end(const chat *c) {
     if (r->finish != RN_FINISH_LENGTH) return;
     chat_note(c, "the reply was cut at %s; /continue resumes it", r->detail);
     if (strncmp(r->detail, "context", 7) == 0) say_offers(c);
-}
-
-// Shows the last line of the reply again before it is continued.
-static void show_last_line(chat *c) {
-    const bytes *const said = &c->talk.items[c->talk.n - 1].content;
-    size_t from = said->n;
-    while (from > 0 && said->data[from - 1] != '\n') from--;
-    const rn_delta line = {
-        .channel = RN_CHANNEL_CONTENT, .tool = -1, .text = said->data + from, .n_text = said->n - from};
-    if (line.n_text) reply_screen_add(&c->screen, &line);
 }
 
 // Prints "prompt 128 (96 cached), first 0.1 s, ..." in order of importance; what does not fit the line is left out.
@@ -196,7 +189,10 @@ bool chat_answer(chat *c, bool goes_on) {
     if (!goes_on) dialogue_add(&c->talk, "assistant", "", 0);
     c->last.n = 0;
     reply_screen_begin(&c->screen);
-    if (goes_on && c->editor) show_last_line(c);
+    if (goes_on && c->editor) {
+        const bytes *const above = &c->talk.items[c->talk.n - 1].content;
+        if (above->n) reply_screen_resume(&c->screen, above->data, above->n);
+    }
     read_reply(c, stream, &said);
     reply_screen_end(&c->screen);
     rn_stream_close(stream);

@@ -5,6 +5,7 @@
 #include "app/numbers.h"
 #include "app/say.h"
 #include "cli/chat/chat_state.h"
+#include "cli/chat/markdown.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,14 @@ static bool set_wrap(chat *c, const char *value, char *why) {
 }
 static void show_wrap(const chat *c, bytes *to) { bytes_add_text(to, c->screen.wraps ? "on" : "off"); }
 
+static bool set_markdown(chat *c, const char *value, char *why) {
+    int32_t i;
+    if (!one_of(value, on_off, &i, why)) return false;
+    c->screen.renders = i == 0 && c->screen.wraps && c->screen.has_colour && markdown_is_there();
+    return true;
+}
+static void show_markdown(const chat *c, bytes *to) { bytes_add_text(to, c->screen.renders ? "on" : "off"); }
+
 static const setting settings[] = {
     {"max_tokens", "-1..", "maximum tokens of a reply; -1: the rest of the context", set_max_tokens, show_max_tokens},
     {"seed", "N|random", "of the random numbers", set_seed, show_seed},
@@ -89,9 +98,59 @@ static const setting settings[] = {
     {"reasoning", "on|off", "show the model's reasoning", set_reasoning, show_reasoning},
     {"thinking", "on|off|default", "pass enable_thinking to the template", set_thinking, show_thinking},
     {"truncate", "none|old|middle", "what to drop when the context is full", set_truncate, show_truncate},
+    {"markdown", "on|off", "draw Markdown, at a terminal with colours", set_markdown, show_markdown},
     {"wrap", "on|off", "break lines between words", set_wrap, show_wrap},
 };
-enum { N_SETTINGS = sizeof settings / sizeof *settings, N_NAMES = N_SETTINGS + GENERATION_FIELDS };
+enum {
+    N_SETTINGS = sizeof settings / sizeof *settings,
+    N_NAMES = N_SETTINGS + GENERATION_FIELDS + STRATEGY_OPTIONS + 1
+};
+
+// ---- the strategy and its options ----
+
+// Its number as strategy_form_show() counts, spelled num_beams or num-beams; -1: it is none.
+static int find_strategy_option(const chat *c, const char *name) {
+    char *const own = app_copy_text(name);
+    int found = -1;
+    for (char *p = own; *p; p++)
+        if (*p == '-') *p = '_';
+    for (int i = 0; found < 0 && i <= STRATEGY_OPTIONS; i++) {
+        bytes value = {0}, about = {0};
+        const char *known = NULL;
+        if (strategy_form_show(&c->g.strategy, (size_t)i, &known, &value, &about) && strcmp(known, own) == 0)
+            found = i;
+        bytes_free(&value);
+        bytes_free(&about);
+    }
+    free(own);
+    return found;
+}
+
+static void add_strategy_option(const chat *c, int i, bytes *to) {
+    bytes value = {0}, about = {0};
+    const char *name;
+    if (strategy_form_show(&c->g.strategy, (size_t)i, &name, &value, &about))
+        bytes_add_format(to, "%-28s%-10s%s\n", name, value.data, about.data);
+    bytes_free(&value);
+    bytes_free(&about);
+}
+
+static bool set_strategy_option(chat *c, int i, const char *value, char *why) {
+    bytes old = {0}, about = {0};
+    const char *name;
+    bool is_known;
+    char *const own = app_copy_text(value);
+    (void)strategy_form_show(&c->g.strategy, (size_t)i, &name, &old, &about);
+    const bool ok = strategy_form_set(&c->g.strategy, name, own, &is_known, why);
+    if (ok) {
+        free(c->strategy_texts[i]);
+        c->strategy_texts[i] = own;
+    } else
+        free(own);
+    bytes_free(&old);
+    bytes_free(&about);
+    return ok;
+}
 
 const char *const *chat_setting_names(void) {
     static const char *names[N_NAMES + 1];
@@ -99,6 +158,9 @@ const char *const *chat_setting_names(void) {
     rn_field field;
     for (size_t i = 0; i < GENERATION_FIELDS && rn_sampling_field(i, &field); i++) names[n++] = field.name;
     for (size_t i = 0; i < N_SETTINGS; i++) names[n++] = settings[i].name;
+    rn_strategy_option known;
+    names[n++] = "strategy";
+    for (size_t i = 0; i < STRATEGY_OPTIONS && rn_strategy_option_at(i, &known); i++) names[n++] = known.name;
     return names;
 }
 
@@ -149,6 +211,7 @@ static void show_all(const chat *c) {
     bytes page = {0};
     rn_field field;
     for (size_t i = 0; i < GENERATION_FIELDS && rn_sampling_field(i, &field); i++) add_field(c, i, &page);
+    for (int i = 0; i <= STRATEGY_OPTIONS; i++) add_strategy_option(c, i, &page);
     for (size_t i = 0; i < N_SETTINGS; i++) add_setting(c, &settings[i], &page);
     page.data[page.n - 1] = '\0';
     chat_note(c, "%s", page.data);
@@ -168,6 +231,8 @@ static bool set_one(chat *c, const char *name, const char *value, char *why) {
     }
     const setting *const s = find_setting(name);
     if (s) return s->set(c, value, why);
+    const int at = find_strategy_option(c, name);
+    if (at >= 0) return set_strategy_option(c, at, value, why);
     const char *const *const names = chat_setting_names();
     size_t n = 0;
     while (names[n]) n++;
@@ -193,10 +258,13 @@ void chat_run_set(chat *c, const char *args) {
         bytes line = {0};
         const int i = find_field(name, &field);
         const setting *const s = find_setting(name);
+        const int at = find_strategy_option(c, name);
         if (i >= 0)
             add_field(c, (size_t)i, &line);
         else if (s)
             add_setting(c, s, &line);
+        else if (at >= 0)
+            add_strategy_option(c, at, &line);
         else
             bytes_add_format(&line, "%s: unknown setting; /set lists them\n", name);
         line.data[line.n - 1] = '\0';
@@ -241,6 +309,15 @@ void chat_settings_write(const chat *c, json_writer *w) {
         settings[i].show(c, &value);
         json_member_string(w, settings[i].name, value.data);
         bytes_free(&value);
+    }
+    for (size_t i = 0; i <= STRATEGY_OPTIONS; i++) {
+        bytes value = {0}, about = {0};
+        const char *name;
+        if (strategy_form_show(&c->g.strategy, i, &name, &value, &about) &&
+            strcmp(value.data, i > 0 ? "default" : rn_strategy_name(0, NULL)) != 0)
+            json_member_string(w, name, value.data);
+        bytes_free(&value);
+        bytes_free(&about);
     }
 }
 

@@ -40,8 +40,10 @@ typedef struct chat {
     // Options.
     chat_options options; // system message, template, output format
     int32_t truncate;     // rn_truncate
-    bool is_each_line, has_no_history;
-    int32_t reasoning; // -1: shown at a terminal; 0 shown, 1 hidden
+    int32_t n_beams;      // that there is room for; 0: those of the command line's strategy
+    bool is_each_line, has_no_history, is_plain, is_continued;
+    const char *resume; // --resume: a kept conversation; NULL: the last one
+    int32_t reasoning;  // -1: shown at a terminal; 0 shown, 1 hidden
 
     rn_template *tmpl; // in use: the option's, else the model's
     rn_session *session;
@@ -51,8 +53,16 @@ typedef struct chat {
     int32_t thinking;    // the template's `enable_thinking`: -1 not given, 0 false, 1 true
     bool wants_probs;
     chat_reply last;
-    uint64_t n_prompt, n_cached, n_made; // tokens of all replies
-    char *prefill;                       // initial text of the next input line; NULL: none
+    uint64_t n_prompt, n_cached, n_made;        // tokens of all replies
+    char *strategy_texts[STRATEGY_OPTIONS + 1]; // that /set gave: of the strategy, then of its options; NULL: none
+    char *prefill;                              // initial text of the next input line; NULL: none
+    bytes attached;                             // files before the next message's text, as Markdown
+    size_t n_attached;
+    char *tools;       // JSON, an array of definitions; NULL: none
+    char *kept_path;   // where this conversation is kept; NULL: nowhere yet
+    uint64_t kept_sum; // of what is kept there
+    bool cannot_keep;  // which has been said
+    char *file;        // that this chat was loaded from or saved in: /save need not ask; NULL: none
     bool is_over;
     int code; // exit code so far
 } chat;
@@ -76,10 +86,29 @@ const char *const *chat_setting_names(void);
 void chat_settings_write(const chat *c, json_writer *w);
 bool chat_settings_read(chat *c, const char *line, size_t n, char *why);
 
+// chat_keep.c: writes the conversation if it has changed, where conversations are kept.
+void chat_keep(chat *c);
+// Takes the messages of the kept conversation that --continue or --resume means. *model: its model's path where it is still there, the
+// caller's. False: there is none, which has been printed.
+bool chat_take_kept(chat *c, char **model);
+void chat_show_kept(chat *c); // how it ends
+
+// chat_inputs.c: /file, /editor, /tools, /result
+void chat_run_file(chat *c, const char *args);
+void chat_run_editor(chat *c, const char *args);
+void chat_run_tools(chat *c, const char *args);
+void chat_run_result(chat *c, const char *args);
+
+// chat_switch.c: /model, and the names of models that may be typed
+void chat_run_model(chat *c, const char *args);
+const char *const *chat_model_names(const chat *c, const char *typed, size_t n);
+
 // chat_file.c: /save and /load
 void chat_run_save(chat *c, const char *args);
 void chat_run_load(chat *c, const char *args);
 
+// Says which model this is.
+void chat_greet(const chat *c);
 // A notice between messages: dimmed at a terminal, on stderr in a pipe.
 __attribute__((format(printf, 2, 3))) void chat_note(const chat *c, const char *fmt, ...);
 

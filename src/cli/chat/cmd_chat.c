@@ -17,15 +17,24 @@
 #include <unistd.h>
 
 static const option chat_rows[] = {
+    {0, "beams", "N", OPTION_INT, offsetof(chat, n_beams), 1, 32,
+     .help = "most texts that a strategy chosen by /set may follow at once: each takes the memory of a context "
+             "(default: those of --strategy)"},
     {0, "reasoning", "show|hide", OPTION_CHOICE, offsetof(chat, reasoning),
      .help = "whether to show the model's reasoning (default: at a terminal)"},
+    {0, "plain", NULL, OPTION_FLAG, offsetof(chat, is_plain),
+     .help = "print replies as the model writes them (default: Markdown is drawn at a terminal with colours)"},
     {0, "truncate", "none|old|middle", OPTION_CHOICE, offsetof(chat, truncate),
      .help = "when the context is full: none ends with an error, old drops the oldest turns, middle those after the "
              "first (default none)"},
     {0, "each-line", NULL, OPTION_FLAG, offsetof(chat, is_each_line),
      .help = "from a pipe: answer each line as a message or command (default: all of stdin is one message)"},
+    {0, "continue", NULL, OPTION_FLAG, offsetof(chat, is_continued),
+     .help = "go on with the last conversation at a terminal, with its model unless one is given"},
+    {0, "resume", "ID", OPTION_TEXT, offsetof(chat, resume),
+     .help = "go on with this conversation; `runnel chats` lists them"},
     {0, "no-history", NULL, OPTION_FLAG, offsetof(chat, has_no_history),
-     .help = "do not keep a history of input, nor which model this was (by default in "
+     .help = "do not keep the conversation, a history of input, nor which model this was (by default in "
              "${XDG_STATE_HOME:-~/.local/state}/runnel)"},
 };
 
@@ -33,6 +42,7 @@ static const char *const notes = "At a terminal /help lists the commands, Ctrl+C
                                  "From a pipe, stdout gets the replies and nothing else.\n"
                                  "\n"
                                  "  runnel chat MODEL\n"
+                                 "  runnel chat --continue\n"
                                  "  runnel chat MODEL --system \"Answer in one word.\" < question.txt\n"
                                  "  printf '%s\\n' 'Hello!' /regen | runnel chat MODEL --each-line";
 
@@ -72,12 +82,15 @@ void chat_note(const chat *c, const char *fmt, ...) {
 
 void chat_say(chat *c, const char *text, size_t n) {
     const size_t at = c->talk.n;
-    dialogue_add(&c->talk, "user", text, n);
+    message *const m = dialogue_add(&c->talk, "user", c->attached.data, c->attached.n);
+    bytes_add(&m->content, text, n);
     const bool is_there = chat_answer(c, false);
     const message *const reply = dialogue_last(&c->talk, "assistant");
     if (is_there && reply &&
-        (reply->content.n || reply->reasoning.n || reply->calls.n || c->last.finish == RN_FINISH_STOP))
+        (reply->content.n || reply->reasoning.n || reply->calls.n || c->last.finish == RN_FINISH_STOP)) {
+        c->attached.n = c->n_attached = 0;
         return;
+    }
     // There was no reply: removes the message and offers it for editing.
     dialogue_drop(&c->talk, at < c->talk.n ? at : c->talk.n);
     if (c->editor) c->prefill = app_copy_text(text);
@@ -99,8 +112,12 @@ static void read_terminal(chat *c) {
         c->prefill = NULL;
         char *const line = line_editor_read(c->editor, prefill);
         free(prefill);
-        if (!line) break;
+        if (!line) {
+            fputs("\n", stdout); // the shell's prompt begins a line of its own
+            break;
+        }
         take_line(c, line, strlen(line));
+        chat_keep(c);
         free(line);
     }
 }
@@ -110,6 +127,8 @@ static void read_lines(chat *c) {
     const char *line;
     size_t n;
     line_outcome outcome;
+    const bool asks = term_is(STDIN_FILENO) && term_is(STDOUT_FILENO); // a terminal that cannot draw
+    if (asks) fputs("> ", stdout), fflush(stdout);
     while (!c->is_over && (outcome = line_source_take(&in, &line, &n)) != LINE_END) {
         if (outcome == LINE_WAIT) {
             struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -121,9 +140,11 @@ static void read_lines(chat *c) {
         } else {
             char *const own = app_text("%.*s", (int)n, line);
             take_line(c, own, strlen(own));
+            chat_keep(c);
             free(own);
         }
         if (c->last.finish == RN_FINISH_CANCELLED && interrupt_came()) break;
+        if (asks && outcome == LINE_TAKEN && !c->is_over) fputs("> ", stdout), fflush(stdout);
     }
     if (in.has_failed) c->code = EXIT_CODE_FAILED;
     line_source_free(&in);
@@ -136,7 +157,7 @@ static void read_whole(chat *c) {
     } else {
         if (text.n && text.data[text.n - 1] == '\n') text.data[--text.n] = '\0';
         if (text.n)
-            chat_say(c, text.data, text.n);
+            chat_say(c, text.data, text.n), chat_keep(c);
         else
             say("stdin: empty: from a pipe, its text is the message");
         if (!text.n) c->code = EXIT_CODE_USAGE;
@@ -149,7 +170,7 @@ static void read_whole(chat *c) {
 // The path of the history file; NULL: no history. The caller frees it.
 static char *history_path(const chat *c) { return c->has_no_history ? NULL : chat_state_path("chat_history"); }
 
-static void greet(const chat *c) {
+void chat_greet(const chat *c) {
     rn_model_info model = {.struct_size = sizeof model};
     rn_engine_info engine = {.struct_size = sizeof engine};
     char n_ctx[HUMAN_BYTES];
@@ -170,9 +191,11 @@ static int talk(chat *c) {
     c->editor = line_editor_open(&setup);
     if (c->editor) {
         if (!c->has_no_history) chat_model_remember(c->on.path);
-        greet(c);
+        chat_greet(c);
+        if (c->kept_path) chat_show_kept(c);
         read_terminal(c);
     } else if (c->is_each_line || term_is(STDIN_FILENO)) {
+        if (term_is(STDIN_FILENO)) chat_greet(c);
         read_lines(c);
     } else {
         read_whole(c);
@@ -197,10 +220,15 @@ static int run_chat(chat *c) {
     rn_error err = {0};
     interrupt_catch();
     c->on.n_seqs = generation_is_guided(&c->g);
+    if (!strategy_form_reserve(&c->g.strategy, &c->on)) return EXIT_CODE_USAGE;
+    if (c->on.n_seqs < c->n_beams - 1) c->on.n_seqs = c->n_beams - 1;
     c->on.heads = &c->g.heads;
     const char *const usual = getenv("RUNNEL_MODEL");
+    char *found = NULL; // the kept conversation's model goes before those that are usual
+    if ((c->is_continued || c->resume) && !chat_take_kept(c, &found)) return EXIT_CODE_FAILED;
+    if (c->on.model_name) free(found), found = NULL;
     const bool is_named = c->on.model_name || (usual && *usual) || settings_get()->model;
-    char *const found = is_named ? NULL : chat_model_find();
+    if (!is_named && !found) found = chat_model_find();
     if (!is_named && !found) return EXIT_CODE_FAILED;
     if (found) c->on.model_name = found;
     int code = machine_open_model(&c->on);
@@ -233,6 +261,8 @@ int cmd_chat(int n_args, char **args) {
         MACHINE_SIZE_GROUP(&c.on),
         MACHINE_ENGINE_GROUP(&c.on),
         GENERATION_SAMPLING_GROUP(&rows, &c.g),
+        GENERATION_STRATEGY_GROUP(&rows, &c.g),
+        MACHINE_CONTRAST_GROUP(&c.on),
         GENERATION_STOP_GROUP(&c.g),
         MACHINE_DRAFT_GROUP(&c.on),
         GENERATION_DRAFT_GROUP(&c.g),
@@ -251,6 +281,7 @@ int cmd_chat(int n_args, char **args) {
     };
     int code;
     if (options_parse(&spec, n_args, args, &parsed, &code) && machine_take_positional(&c.on, &parsed, &code)) {
+        if (c.is_plain) c.screen.renders = false;
         if (c.reasoning >= 0) c.screen.shows_reasoning = c.reasoning == 0;
         code =
             generation_use_draft(&c.g, c.on.draft_name, c.on.ngram_cache, &parsed) && generation_check(&c.g, &parsed)
@@ -268,5 +299,10 @@ int cmd_chat(int n_args, char **args) {
     chat_reply_free(&c.last);
     reply_screen_free(&c.screen);
     free(c.prefill);
+    bytes_free(&c.attached);
+    free(c.tools);
+    free(c.file);
+    free(c.kept_path);
+    for (size_t i = 0; i <= STRATEGY_OPTIONS; i++) free(c.strategy_texts[i]);
     return code;
 }

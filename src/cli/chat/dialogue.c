@@ -23,6 +23,8 @@ static void message_free(message *m) {
     bytes_free(&m->content);
     bytes_free(&m->reasoning);
     bytes_free(&m->calls);
+    bytes_free(&m->name);
+    bytes_free(&m->call_id);
 }
 
 void dialogue_remove(dialogue *c, size_t from, size_t n) {
@@ -63,6 +65,8 @@ void message_write(const message *m, json_writer *w) {
     json_member_string(w, "role", m->role);
     json_member_text(w, "content", m->content.data, m->content.n);
     if (m->reasoning.n) json_member_text(w, "reasoning_content", m->reasoning.data, m->reasoning.n);
+    if (m->name.n) json_member_text(w, "name", m->name.data, m->name.n);
+    if (m->call_id.n) json_member_text(w, "tool_call_id", m->call_id.data, m->call_id.n);
     if (m->calls.n) {
         json_member_begin(w, "tool_calls", '[');
         json_put_raw(w, m->calls.data);
@@ -79,7 +83,7 @@ void dialogue_write(const dialogue *c, json_writer *w) {
 
 // The members of a line; role and content are required.
 struct message_line {
-    json_span role, content, reasoning;
+    json_span role, content, reasoning, name, call_id;
     bytes calls;
 };
 
@@ -95,6 +99,8 @@ static const member line_rows[] = {
     {"role", MEMBER_TEXT, .offset = offsetof(struct message_line, role)},
     {"content", MEMBER_TEXT, .offset = offsetof(struct message_line, content)},
     {"reasoning_content", MEMBER_TEXT, .offset = offsetof(struct message_line, reasoning)},
+    {"name", MEMBER_TEXT, .offset = offsetof(struct message_line, name)},
+    {"tool_call_id", MEMBER_TEXT, .offset = offsetof(struct message_line, call_id)},
     {"tool_calls", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = take_call},
 };
 
@@ -112,6 +118,8 @@ bool dialogue_read_line(dialogue *c, const char *line, size_t n, char *why) {
     if (ok) {
         message *const m = dialogue_add(c, got.role.data, got.content.data, got.content.n);
         bytes_add(&m->reasoning, got.reasoning.data, got.reasoning.n);
+        bytes_add(&m->name, got.name.data, got.name.n);
+        bytes_add(&m->call_id, got.call_id.data, got.call_id.n);
         m->calls = got.calls;
         got.calls = (bytes){0};
     }

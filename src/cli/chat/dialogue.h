@@ -10,7 +10,8 @@
 typedef struct message {
     char role[16]; // "system", "user", "assistant"; messages loaded from a file may have others
     bytes content, reasoning;
-    bytes calls; // tool calls: items of a JSON array, without its brackets; empty: none
+    bytes name, call_id; // of a tool's result; empty: none
+    bytes calls;         // tool calls: items of a JSON array, without its brackets; empty: none
 } message;
 
 typedef struct dialogue {

@@ -3,29 +3,41 @@
 #include "app/bytes.h"
 #include "app/say.h"
 #include "app/term.h"
+#include <errno.h>
 #include <histedit.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
+#include <wchar.h>
 
 enum { HISTORY_LINES = 1000 };
 
 // Bracketed paste (xterm, "Bracketed Paste Mode"): the terminal marks pasted text, so that its line breaks do
 // not end the message.
 static const char paste_on[] = "\x1b[?2004h", paste_off[] = "\x1b[?2004l", paste_end[] = "\x1b[201~";
+static const char quotes[] = "\"\"\""; // around a message of several lines, as Ollama has them
+enum { N_QUOTES = sizeof quotes - 1 };
 
 struct line_editor {
     EditLine *el;
     History *history;
     line_editor_setup setup;
-    bytes message;    // the lines so far; a backslash at a line's end continues the message
-    bool is_more;     // the current line continues the message
-    bool is_repeated; // the last key was Ctrl+C on an empty line
+    struct termios found; // the terminal as it was before
+    const char *question; // the prompt of line_editor_confirm(); NULL: a message is read
+    bytes message;        // the lines so far; a backslash at a line's end continues the message
+    bool is_more;         // the current line continues the message
+    bool is_repeated;     // the last key was Ctrl+C on an empty line
 };
+
+static void write_now(const char *text) {
+    fputs(text, stdout);
+    fflush(stdout);
+}
 
 static line_editor *of(EditLine *el) {
     line_editor *ed = NULL;
@@ -36,7 +48,8 @@ static line_editor *of(EditLine *el) {
 static char *show_prompt(EditLine *el) {
     static char more[] = "... ";
     line_editor *const ed = of(el);
-    return ed->is_more ? more : (char *)ed->setup.prompt; // libedit does not modify it
+    if (ed->question) return (char *)ed->question; // libedit does not modify it
+    return ed->is_more ? more : (char *)ed->setup.prompt;
 }
 
 // Inserts a line break instead of ending the message.
@@ -70,15 +83,17 @@ static unsigned char insert_paste(EditLine *el, int key) {
 static unsigned char drop_line(EditLine *el, int key) {
     (void)key;
     line_editor *const ed = of(el);
-    const LineInfo *const line = el_line(el);
-    const bool is_empty = line->lastchar == line->buffer && !ed->is_more;
-    el_deletestr(el, (int)(line->cursor - line->buffer));
-    if (line->lastchar > line->buffer) el_replacestr(el, "");
-    fputs(is_empty && ed->is_repeated ? "\n(/quit or Ctrl+D ends the chat)\n" : "^C\n", stdout);
-    fflush(stdout);
-    ed->is_repeated = is_empty;
+    // To the end first: el_deletestr() deletes what is before the cursor. Both count characters, not bytes.
+    const LineInfoW *const typed = el_wline(el);
+    const bool is_empty = typed->lastchar == typed->buffer, was_more = ed->is_more;
+    el_cursor(el, (int)(typed->lastchar - typed->cursor));
+    el_deletestr(el, (int)(el_wline(el)->cursor - typed->buffer));
     ed->is_more = false;
     ed->message.n = 0;
+    const bool is_repeated = is_empty && !was_more && ed->is_repeated;
+    ed->is_repeated = is_empty && !was_more;
+    if (!is_empty && !was_more) return CC_REFRESH;
+    write_now(is_repeated ? "\n(/quit or Ctrl+D ends the chat)\n" : "^C\n");
     return CC_REDISPLAY;
 }
 
@@ -89,16 +104,99 @@ static void take_terminal(void) {
     struct termios typing;
     if (tcgetattr(STDIN_FILENO, &typing) != 0) return;
     typing.c_iflag &= ~(tcflag_t)(ICRNL | INLCR | IGNCR);
-    typing.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG | IEXTEN);
+    typing.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG | IEXTEN | NOFLSH);
     typing.c_cc[VMIN] = 1;
     typing.c_cc[VTIME] = 0;
     tcsetattr(STDIN_FILENO, TCSADRAIN, &typing);
 }
 
+// Between messages, while a reply streams: what is typed stays in the terminal's buffer, unseen, for the next message. Ctrl+C stops the
+// reply and leaves it there.
+static void mute_terminal(void) {
+    struct termios waiting;
+    if (tcgetattr(STDIN_FILENO, &waiting) != 0) return;
+    waiting.c_iflag &= ~(tcflag_t)(ICRNL | INLCR | IGNCR);
+    waiting.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN);
+    waiting.c_lflag |= ISIG | NOFLSH;
+    waiting.c_cc[VMIN] = 1;
+    waiting.c_cc[VTIME] = 0;
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &waiting);
+}
+
 static unsigned char stop_program(EditLine *el, int key) {
-    (void)el, (void)key;
-    raise(SIGTSTP); // libedit's signal handler restores the terminal before and sets it up again after
+    line_editor *const ed = of(el);
+    struct termios typing;
+    (void)key;
+    tcgetattr(STDIN_FILENO, &typing);
+    write_now(paste_off);
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &ed->found);
+    raise(SIGTSTP);
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &typing);
+    write_now(paste_on);
     return CC_REDISPLAY;
+}
+
+// ---- resizing --------------------------------------------------------------------------------------------------------
+
+static volatile sig_atomic_t is_resized;
+
+static void note_size(int number) {
+    (void)number;
+    is_resized = 1;
+}
+
+// libedit takes over the new size and draws nothing. Terminals break lines anew, so that the first row of the message is as many rows
+// above the cursor as its text takes in the new width; from there all is erased and drawn again.
+static void redraw(line_editor *ed) {
+    const LineInfo *const line = el_line(ed->el);
+    const int columns = term_width(STDOUT_FILENO);
+    int rows = 0, column = (int)strlen(show_prompt(ed->el));
+    is_resized = 0;
+    for (const char *c = line->buffer; c < line->cursor;) {
+        int width;
+        if (*c == '\n') {
+            rows += 1 + column / columns;
+            column = 0;
+            c++;
+            continue;
+        }
+        c += term_character(c, (size_t)(line->cursor - c), &width);
+        column += width;
+    }
+    rows += column / columns;
+    if (rows) printf("\x1b[%dA", rows);
+    write_now("\r\x1b[J");
+    el_resize(ed->el);
+    el_set(ed->el, EL_REFRESH);
+}
+
+// Draws after each resize until a key comes. The signal is let in while it waits only, so that none comes between a look and the wait.
+static void wait_for_key(line_editor *ed) {
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    sigset_t resize, before;
+    sigemptyset(&resize);
+    sigaddset(&resize, SIGWINCH);
+    sigprocmask(SIG_BLOCK, &resize, &before);
+    do
+        if (is_resized) redraw(ed);
+    while (ppoll(&input, 1, NULL, &before) < 0 && errno == EINTR);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+// Reads a character as libedit does; its own function would not draw after a resize.
+static int read_key(EditLine *el, wchar_t *key) {
+    char c[MB_LEN_MAX];
+    size_t n = 0;
+    for (;;) {
+        wait_for_key(of(el));
+        const ssize_t n_read = read(STDIN_FILENO, c + n, 1);
+        if (n_read < 0 && errno == EINTR) continue;
+        if (n_read <= 0) return (int)n_read;
+        mbstate_t state = {0};
+        const size_t n_char = mbrtowc(key, c, ++n, &state);
+        if (n_char != (size_t)-1 && n_char != (size_t)-2) return 1;
+        if (n_char == (size_t)-1 || n == sizeof c) n = 0; // no character: left out
+    }
 }
 
 static void list_words(const char *const *words, const char *start, size_t n) {
@@ -135,8 +233,8 @@ static unsigned char complete(EditLine *el, int key) {
     }
     bytes rest = {0};
     bytes_add(&rest, first + n_typed, n_common - n_typed);
-    if (n_fit == 1) bytes_add_text(&rest, " ");
-    const bool fits = el_insertstr(el, rest.data) == 0;
+    if (n_fit == 1 && first[n_common - 1] != '/') bytes_add_text(&rest, " ");
+    const bool fits = !rest.n || el_insertstr(el, rest.data) == 0;
     bytes_free(&rest);
     return fits ? CC_REFRESH : CC_ERROR;
 }
@@ -169,6 +267,7 @@ line_editor *line_editor_open(const line_editor_setup *setup) {
     if (!term_is(STDIN_FILENO) || !term_can_draw(STDOUT_FILENO)) return NULL;
     line_editor *const ed = app_alloc(sizeof *ed);
     *ed = (line_editor){.setup = *setup};
+    tcgetattr(STDIN_FILENO, &ed->found);
     ed->el = el_init("runnel", stdin, stdout, stderr);
     ed->history = history_init();
     if (!ed->el || !ed->history) {
@@ -177,7 +276,11 @@ line_editor *line_editor_open(const line_editor_setup *setup) {
     }
     el_set(ed->el, EL_CLIENTDATA, ed);
     el_set(ed->el, EL_PROMPT, show_prompt);
-    el_set(ed->el, EL_SIGNAL, 1); // handles terminal resizing and Ctrl+Z
+    // Before libedit's handlers, which hand the signal on.
+    const struct sigaction act = {.sa_handler = note_size};
+    sigaction(SIGWINCH, &act, NULL);
+    el_set(ed->el, EL_SIGNAL, 1); // restores the terminal when the program is ended
+    el_set(ed->el, EL_GETCFN, read_key);
     el_set(ed->el, EL_HIST, history, ed->history);
     history(ed->history, &event, H_SETSIZE, HISTORY_LINES);
     history(ed->history, &event, H_SETUNIQUE, 1);
@@ -186,20 +289,35 @@ line_editor *line_editor_open(const line_editor_setup *setup) {
     return ed;
 }
 
+// Does the message go on? After a backslash, and after """ until the next one, both of which are removed.
+static bool goes_on(bytes *m) {
+    const bool is_quoted = m->n >= N_QUOTES && memcmp(m->data, quotes, N_QUOTES) == 0;
+    const bool has_end = m->n >= 2 * N_QUOTES && memcmp(m->data + m->n - N_QUOTES, quotes, N_QUOTES) == 0;
+    if (is_quoted && !has_end) {
+        bytes_add_text(m, "\n");
+        return true;
+    }
+    if (is_quoted) {
+        m->n -= N_QUOTES;
+        if (m->data[m->n - 1] == '\n') m->n--;
+        bytes_drop_front(m, m->n > N_QUOTES && m->data[N_QUOTES] == '\n' ? N_QUOTES + 1 : N_QUOTES);
+        return false;
+    }
+    if (!m->n || m->data[m->n - 1] != '\\') return false;
+    m->data[m->n - 1] = '\n';
+    return true;
+}
+
 // Reads up to Enter: a line of the message, or several if line breaks were inserted. false: end of input.
 static bool read_part(line_editor *ed) {
     int n = 0;
     take_terminal();
-    if (!ed->is_more) { // after take_terminal(): the terminal may send a paste at once
-        fputs(paste_on, stdout);
-        fflush(stdout);
-    }
+    if (!ed->is_more) write_now(paste_on); // after take_terminal(): the terminal may send a paste at once
     const char *const line = el_gets(ed->el, &n);
     if (!line || n <= 0) return false;
     bytes_add(&ed->message, line, (size_t)n);
     if (ed->message.data[ed->message.n - 1] == '\n') ed->message.n--;
-    ed->is_more = ed->message.n && ed->message.data[ed->message.n - 1] == '\\';
-    if (ed->is_more) ed->message.data[ed->message.n - 1] = '\n';
+    ed->is_more = !ed->question && goes_on(&ed->message);
     return true;
 }
 
@@ -225,8 +343,7 @@ char *line_editor_read(line_editor *ed, const char *prefill) {
     if (prefill) type_text(ed, prefill);
     do is_there = read_part(ed);
     while (is_there && ed->is_more);
-    fputs(paste_off, stdout);
-    fflush(stdout);
+    mute_terminal();
     if (!is_there) return NULL;
     ed->is_repeated = false;
     bytes_add(&ed->message, "", 1); // terminates the text even if nothing was typed
@@ -234,12 +351,33 @@ char *line_editor_read(line_editor *ed, const char *prefill) {
     return app_copy_text(ed->message.data);
 }
 
+bool line_editor_confirm(line_editor *ed, const char *question) {
+    ed->message.n = 0;
+    ed->is_more = false;
+    ed->question = question;
+    const bool is_yes = read_part(ed) && ed->message.n && strchr("yY", ed->message.data[0]);
+    ed->question = NULL;
+    mute_terminal();
+    return is_yes;
+}
+
+void line_editor_lend(line_editor *ed, bool is_lent) {
+    if (is_lent) {
+        write_now(paste_off);
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &ed->found);
+    } else {
+        mute_terminal();
+    }
+}
+
 void line_editor_close(line_editor *ed) {
     HistEvent event;
     if (!ed) return;
+    if (ed->el) write_now(paste_off);
     if (ed->history && ed->setup.history) history(ed->history, &event, H_SAVE, ed->setup.history);
     if (ed->history) history_end(ed->history);
     if (ed->el) el_end(ed->el);
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &ed->found);
     bytes_free(&ed->message);
     free(ed);
 }

@@ -1,6 +1,7 @@
 // cli/chat/reply_screen.c - see reply_screen.h.
 #include "cli/chat/reply_screen.h"
 #include "app/term.h"
+#include "cli/chat/markdown.h"
 #include <string.h>
 #include <unistd.h>
 
@@ -12,9 +13,11 @@ void reply_screen_init(reply_screen *s) {
     *s = (reply_screen){.is_terminal = term_is(STDOUT_FILENO), .has_colour = term_colour(STDOUT_FILENO)};
     s->wraps = term_can_draw(STDOUT_FILENO);
     s->shows_reasoning = s->is_terminal;
+    s->renders = s->wraps && s->has_colour && markdown_is_there();
 }
 
 void reply_screen_free(reply_screen *s) {
+    markdown_screen_free(&s->markdown);
     bytes_free(&s->word);
     bytes_free(&s->start);
     bytes_free(&s->line);
@@ -32,9 +35,14 @@ static void begin_line(reply_screen *s) {
     s->start_known = s->is_fence = false;
 }
 
-void reply_screen_begin(reply_screen *s) {
+static int usable_columns(void) {
     const int width = term_width(STDOUT_FILENO) - 1;
-    s->columns = width < LEAST_COLUMNS ? LEAST_COLUMNS : width;
+    return width < LEAST_COLUMNS ? LEAST_COLUMNS : width;
+}
+
+void reply_screen_begin(reply_screen *s) {
+    s->columns = usable_columns();
+    markdown_screen_begin(&s->markdown, s->columns);
     s->is_open = s->is_code = s->has_note = false;
     s->channel = RN_CHANNEL_CONTENT;
     begin_line(s);
@@ -108,6 +116,7 @@ static void add_wrapping(reply_screen *s, const char *c, size_t n, int width) {
         begin_line(s);
     } else if (s->is_code || s->is_fence) {
         bytes_add(&s->line, c, n);
+        s->column += width; // so that what follows the reply begins a line of its own
         learn_start(s, c, n);
     } else if (*c == ' ' || *c == '\t') {
         if (s->column < s->columns) { // a space at the end of a full line is dropped
@@ -143,6 +152,10 @@ static void hide_note(reply_screen *s) {
 // Switches to another channel; marks the end of shown reasoning.
 static void turn_to(reply_screen *s, rn_channel channel) {
     hide_note(s);
+    if (s->channel == RN_CHANNEL_CONTENT && s->renders) {
+        markdown_screen_end(&s->markdown, &s->line);
+        markdown_screen_begin(&s->markdown, s->columns);
+    }
     if (s->channel == RN_CHANNEL_REASONING && s->shows_reasoning && s->is_open) {
         if (s->column) bytes_add_text(&s->line, "\n");
         bytes_add_text(&s->line, s->has_colour ? dim_off : "(answer)");
@@ -185,17 +198,44 @@ static void show_call(reply_screen *s, const rn_delta *d) {
     if (d->ends) show(s, "\n", 1);
 }
 
+static void show_content(reply_screen *s, const char *text, size_t n) {
+    const int columns = usable_columns();
+    if (!s->renders) {
+        show(s, text, n);
+        return;
+    }
+    if (n) s->is_open = true;
+    markdown_screen_resize(&s->markdown, columns, &s->line);
+    s->columns = columns;
+    markdown_screen_add(&s->markdown, text, n, &s->line);
+}
+
+void reply_screen_resume(reply_screen *s, const char *text, size_t n) {
+    if (s->renders) {
+        s->is_open = true;
+        markdown_screen_resume(&s->markdown, text, n, &s->line);
+    } else { // the last line is enough
+        size_t from = n;
+        while (from > 0 && text[from - 1] != '\n') from--;
+        show(s, text + from, n - from);
+    }
+    flush(s);
+}
+
 bool reply_screen_add(reply_screen *s, const rn_delta *delta) {
     if (delta->channel != s->channel) turn_to(s, delta->channel);
     if (delta->channel == RN_CHANNEL_TOOL_CALL)
         show_call(s, delta);
-    else if (delta->channel == RN_CHANNEL_CONTENT || s->shows_reasoning)
+    else if (delta->channel == RN_CHANNEL_CONTENT)
+        show_content(s, delta->text, delta->n_text);
+    else if (s->shows_reasoning)
         show(s, delta->text, delta->n_text);
     return flush(s);
 }
 
 void reply_screen_end(reply_screen *s) {
     hide_note(s);
+    if (s->channel == RN_CHANNEL_CONTENT && s->renders) markdown_screen_end(&s->markdown, &s->line);
     if (s->channel == RN_CHANNEL_REASONING && s->shows_reasoning && s->has_colour) bytes_add_text(&s->line, dim_off);
     if (s->column) bytes_add_text(&s->line, "\n");
     flush(s);

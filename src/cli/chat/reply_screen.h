@@ -1,6 +1,6 @@
-// cli/chat/reply_screen.h - prints a reply as it streams: word-wrapped with dimmed reasoning at a terminal, unchanged in a pipe.
+// cli/chat/reply_screen.h - prints a reply as it streams: Markdown drawn and reasoning dimmed at a terminal, unchanged in a pipe.
 //
-// Markdown is printed as the model wrote it. Prose is wrapped between words with a hanging indent for list items; text between ```
+// Without colours, and where `renders` is off, Markdown is printed as the model wrote it. Prose is wrapped between words with a hanging indent for list items; text between ```
 // fences is not wrapped. Text is printed at once: a word that turns out too long for its line is erased and printed again on the
 // next line.
 //
@@ -10,13 +10,16 @@
 
 #include "app/bytes.h"
 #include "app/files.h"
+#include "cli/chat/markdown_screen.h"
 #include <runnel/chat.h>
 
 typedef struct reply_screen {
     output out;
     bool is_terminal, has_colour;
     bool shows_reasoning;
-    bool wraps;  // at a terminal that can erase
+    bool wraps;   // at a terminal that can erase
+    bool renders; // Markdown is drawn
+    markdown_screen markdown;
     int columns; // usable columns: the terminal's last one stays free
     // Position within the reply.
     bool is_open; // something of this reply has been printed
@@ -35,6 +38,8 @@ void reply_screen_free(reply_screen *s);
 void reply_screen_begin(reply_screen *s); // starts a new reply; reads the terminal's width again
 // False: stdout is closed.
 bool reply_screen_add(reply_screen *s, const rn_delta *delta);
+// The reply goes on behind n bytes of content, which are on the screen above: shows what they end with again.
+void reply_screen_resume(reply_screen *s, const char *text, size_t n);
 void reply_screen_end(reply_screen *s); // ends the line and resets colours
 
 #endif
