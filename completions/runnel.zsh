@@ -2,7 +2,8 @@
 # _runnel - completion for zsh; tools/make_completions.py makes it of the help pages.
 
 _runnel_models() {
-  local -a names=( ${RUNNEL_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/runnel/models}/*.gguf(N:t:r) )
+  local -a names=( ${(f)"$(runnel list 2>/dev/null | sed -n '2,$s/ .*//p')"} )
+  (( $#names )) || names=( ${RUNNEL_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/runnel/models}/*.gguf(N:t:r) )
   _alternative 'models:fetched model:compadd -a names' 'files:file:_files'
 }
 
@@ -11,6 +12,7 @@ _runnel() {
     'run:continue a prompt, streaming the text'
     'infill:write what stands between two texts'
     'chat:chat with a model at a terminal, or from a pipe'
+    'chats:list the conversations that chat kept'
     'compare:continue a prompt in several ways, side by side'
     'serve:serve many clients over HTTP'
     'batch:answer many requests from a file of JSON lines'
@@ -53,8 +55,8 @@ _runnel() {
       '--chat[the prompt is a user message]' \
       '--system=[a system message before it]:TEXT: ' \
       '--show-reasoning[write reasoning to stderr even when that is not a terminal]' \
-      '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:(FILE NAME)' \
-      '--output-format=[how the model writes reasoning and tool calls]:NAME: ' \
+      '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:_files' \
+      '--output-format=[how the model writes reasoning and tool calls]:NAME:(none think hermes qwen3-coder seed-oss minicpm llama-3 llama-4 mistral deepseek deepseek-dsml kimi kimi-k3 harmony muse gemma-4 functiongemma command-r command-a glm hy3 granite functionary-3.1 functionary-3.2 functools nemotron tool-calls apriel minimax-m2 minimax-m3 lfm2 olmo-3 apertus solar gigachat yandexgpt internlm)' \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[context length in tokens]:N: ' \
@@ -248,6 +250,29 @@ _runnel() {
       '--banned-match-case[banned strings are those in this case only]' \
       '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
       '--seed=[seed of the random numbers]:N: ' \
+      '--strategy=[how tokens are chosen]:sample|beam|best-of|contrastive|contrastive-decoding|dola|tree:(sample beam best-of contrastive contrastive-decoding dola tree)' \
+      '--num-beams=[beam]:N: ' \
+      '--num-beam-groups=[beam]:N: ' \
+      '--diversity-penalty=[beam]:X: ' \
+      '--length-penalty=[beam]:X: ' \
+      '--early-stopping=[beam]:false|true|never:(false true never)' \
+      '--do-sample=[beam]:false|true:(false true)' \
+      '--renormalize-logits=[beam]:false|true:(false true)' \
+      '--num-return-sequences=[beam|best-of]:N: ' \
+      '--penalty-alpha=[contrastive]:X: ' \
+      '--num-candidates=[contrastive]:N: ' \
+      '--amateur-model=[contrastive-decoding]:N: ' \
+      '--amateur-weight=[contrastive-decoding]:X: ' \
+      '--amateur-temperature=[contrastive-decoding]:X: ' \
+      '--relative-top=[contrastive-decoding|dola]:X: ' \
+      '--dola-layers=[dola]:TEXT: ' \
+      '--simulations=[tree]:N: ' \
+      '--tree-width=[tree]:N: ' \
+      '--c-puct=[tree]:X: ' \
+      '--value=[tree]:TEXT: ' \
+      '--best-of=[best-of]:N: ' \
+      '--majority=[best-of]:TEXT: ' \
+      '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
       '*--stop=[end before this text]:TEXT: ' \
@@ -288,12 +313,16 @@ _runnel() {
   chat)
     _arguments -s -S \
       '--system=[a system message before it]:TEXT: ' \
-      '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:(FILE NAME)' \
-      '--output-format=[how the model writes reasoning and tool calls]:NAME: ' \
+      '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:_files' \
+      '--output-format=[how the model writes reasoning and tool calls]:NAME:(none think hermes qwen3-coder seed-oss minicpm llama-3 llama-4 mistral deepseek deepseek-dsml kimi kimi-k3 harmony muse gemma-4 functiongemma command-r command-a glm hy3 granite functionary-3.1 functionary-3.2 functools nemotron tool-calls apriel minimax-m2 minimax-m3 lfm2 olmo-3 apertus solar gigachat yandexgpt internlm)' \
+      '--beams=[most texts that a strategy chosen by /set may follow at once]:N: ' \
       '--reasoning=[whether to show the model'\''s reasoning]:show|hide:(show hide)' \
+      '--plain[print replies as the model writes them]' \
       '--truncate=[when the context is full]:none|old|middle:(none old middle)' \
       '--each-line[from a pipe]' \
-      '--no-history[do not keep a history of input, nor which model this was]' \
+      '--continue[go on with the last conversation at a terminal, with its model unless one is given]' \
+      '--resume=[go on with this conversation]:ID: ' \
+      '--no-history[do not keep the conversation, a history of input, nor which model this was]' \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[context length in tokens]:N: ' \
@@ -307,260 +336,6 @@ _runnel() {
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
       '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
-      '--preset=[a named set of sampling settings, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
-      '--temp=[temperature]:X: ' \
-      '--top-k=[keep the k most likely tokens]:N: ' \
-      '--top-p=[keep the most likely tokens whose probabilities add up to this]:X: ' \
-      '--min-p=[drop tokens less likely than this share of the most likely token'\''s probability]:X: ' \
-      '--min-keep=[minimum number of tokens that top-k, top-p and min-p keep]:N: ' \
-      '--repeat-penalty=[divides the logits of tokens already seen]:X: ' \
-      '--frequency-penalty=[subtracted once for each time a token was seen]:X: ' \
-      '--presence-penalty=[subtracted from each token already seen]:X: ' \
-      '--penalty-last-n=[how many past tokens penalties look at]:N: ' \
-      '--dry-multiplier=[DRY]:X: ' \
-      '--dry-base=[DRY]:X: ' \
-      '--dry-allowed-length=[DRY]:N: ' \
-      '--dry-penalty-last-n=[DRY]:N: ' \
-      '--xtc-probability=[XTC]:X: ' \
-      '--xtc-threshold=[XTC]:X: ' \
-      '--typical-p=[keep the tokens whose surprise is nearest to the entropy, up to this probability]:X: ' \
-      '--top-n-sigma=[keep tokens at most so many standard deviations of the logits below the best]:X: ' \
-      '--dynatemp-range=[let the temperature follow the entropy, within this distance]:X: ' \
-      '--dynatemp-exponent=[exponent of the entropy in the dynamic temperature]:X: ' \
-      '--mirostat=[hold the surprise of the text at a target, in place of other truncation]:N: ' \
-      '--mirostat-tau=[mirostat]:X: ' \
-      '--mirostat-eta=[mirostat]:X: ' \
-      '--min-tokens=[tokens to generate before the text may end]:N: ' \
-      '--no-repeat-ngram-size=[no sequence of so many tokens occurs twice, prompt included]:N: ' \
-      '--epsilon-cutoff=[drop tokens less likely than this]:X: ' \
-      '--eta-cutoff=[drop tokens less likely than this, or less for a high entropy]:X: ' \
-      '--top-a=[drop tokens less likely than this times the square of the best probability]:X: ' \
-      '--top-h=[keep the most likely tokens that have this share of the entropy of the first 100]:X: ' \
-      '--tfs-z=[tail-free]:X: ' \
-      '--adaptive-target=[adaptive-p]:X: ' \
-      '--adaptive-decay=[adaptive-p]:X: ' \
-      '--encoder-repetition-penalty=[multiplies the logits of the prompt'\''s tokens]:X: ' \
-      '--exponential-decay-start=[generated tokens after which end tokens become more likely]:N: ' \
-      '--exponential-decay-factor=[by which power of this, for each further token]:X: ' \
-      '--samplers=[the order of the stages, separated by '\'';'\'']:LIST: ' \
-      '*--dry-sequence-breaker=[DRY]:TEXT: ' \
-      '*--ban-token=[never generate this token]:ID: ' \
-      '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
-      '--sampler-order=[the order of the stages of one of these]:llama.cpp|transformers|exllamav2:(llama.cpp transformers exllamav2)' \
-      '*--logit-bias=[add BIAS]:ID=BIAS: ' \
-      '*--sequence-bias=[add BIAS to the logit of the last of these tokens behind the others]:ID,ID,..=BIAS: ' \
-      '--guidance-scale=[classifier-free guidance]:X: ' \
-      '--negative-prompt=[with --guidance-scale]:TEXT: ' \
-      '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
-      '--banned-match-case[banned strings are those in this case only]' \
-      '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
-      '--seed=[seed of the random numbers]:N: ' \
-      '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
-      '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
-      '*--stop=[end before this text]:TEXT: ' \
-      '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
-      '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
-      '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
-      '*--speculate=[guess what follows, the same text in fewer steps]:NAME:(none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE layer-skip=LAYERS)' \
-      '--no-speculate[guess nothing, as --speculate none]' \
-      '--draft-max=[guesses of a step, at most]:N: ' \
-      '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
-      '--draft-min-p=[with --draft]:P: ' \
-      '--spec-verify=[how guesses are verified]:match|reject|typical:(match reject typical)' \
-      '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
-      '--json-mode[any JSON object]' \
-      '--regex=[a text that the regular expression R matches as a whole]:R: ' \
-      '--grammar=[a text of this context-free grammar, GBNF or Lark]:FILE:_files' \
-      '--structural-tag=[free text in which tags hold forms, as XGrammar'\''s structural tags in FILE say]:FILE:_files' \
-      '--choice=[TEXT, or one of several]:TEXT: ' \
-      '--json-space=[white space within JSON]:dumps|compact|free:(dumps compact free)' \
-      '(-h --help)-h[show this page]' \
-      '(-h --help)--help[show this page]' \
-      '--version[show the program'\''s version]' \
-      '*:argument:_runnel_models'
-    ;;
-  compare)
-    _arguments -s -S \
-      '*-m+[a GGUF file, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
-      '*--model=[a GGUF file, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
-      '*-s+[a way of generating]:NAME|JSON:(greedy focused balanced creative wild beam contrastive tree)' \
-      '*--settings=[a way of generating]:NAME|JSON:(greedy focused balanced creative wild beam contrastive tree)' \
-      '(-p --prompt)-p+[the prompt, like PROMPT]:TEXT: ' \
-      '(-p --prompt)--prompt=[the prompt, like PROMPT]:TEXT: ' \
-      '(-f --file)-f+[the prompt is the file'\''s text without its last line break]:FILE:_files' \
-      '(-f --file)--file=[the prompt is the file'\''s text without its last line break]:FILE:_files' \
-      '--ids=[the prompt is these token ids\: 1,2,3]:LIST: ' \
-      '--chat[the prompt is a user message]' \
-      '--system=[a system message before it]:TEXT: ' \
-      '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:(FILE NAME)' \
-      '--output-format=[how the model writes reasoning and tool calls]:NAME: ' \
-      '--json[one JSON object, when all have ended]' \
-      '--html=[also write a page]:FILE:_files' \
-      '(-n --max-tokens)-n+[maximum number of tokens of each text]:N: ' \
-      '(-n --max-tokens)--max-tokens=[maximum number of tokens of each text]:N: ' \
-      '*--stop=[end before this text]:TEXT: ' \
-      '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
-      '--ignore-eos[do not stop at the model'\''s end tokens]' \
-      '--preset=[a named set of sampling settings, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
-      '--temp=[temperature]:X: ' \
-      '--top-k=[keep the k most likely tokens]:N: ' \
-      '--top-p=[keep the most likely tokens whose probabilities add up to this]:X: ' \
-      '--min-p=[drop tokens less likely than this share of the most likely token'\''s probability]:X: ' \
-      '--min-keep=[minimum number of tokens that top-k, top-p and min-p keep]:N: ' \
-      '--repeat-penalty=[divides the logits of tokens already seen]:X: ' \
-      '--frequency-penalty=[subtracted once for each time a token was seen]:X: ' \
-      '--presence-penalty=[subtracted from each token already seen]:X: ' \
-      '--penalty-last-n=[how many past tokens penalties look at]:N: ' \
-      '--dry-multiplier=[DRY]:X: ' \
-      '--dry-base=[DRY]:X: ' \
-      '--dry-allowed-length=[DRY]:N: ' \
-      '--dry-penalty-last-n=[DRY]:N: ' \
-      '--xtc-probability=[XTC]:X: ' \
-      '--xtc-threshold=[XTC]:X: ' \
-      '--typical-p=[keep the tokens whose surprise is nearest to the entropy, up to this probability]:X: ' \
-      '--top-n-sigma=[keep tokens at most so many standard deviations of the logits below the best]:X: ' \
-      '--dynatemp-range=[let the temperature follow the entropy, within this distance]:X: ' \
-      '--dynatemp-exponent=[exponent of the entropy in the dynamic temperature]:X: ' \
-      '--mirostat=[hold the surprise of the text at a target, in place of other truncation]:N: ' \
-      '--mirostat-tau=[mirostat]:X: ' \
-      '--mirostat-eta=[mirostat]:X: ' \
-      '--min-tokens=[tokens to generate before the text may end]:N: ' \
-      '--no-repeat-ngram-size=[no sequence of so many tokens occurs twice, prompt included]:N: ' \
-      '--epsilon-cutoff=[drop tokens less likely than this]:X: ' \
-      '--eta-cutoff=[drop tokens less likely than this, or less for a high entropy]:X: ' \
-      '--top-a=[drop tokens less likely than this times the square of the best probability]:X: ' \
-      '--top-h=[keep the most likely tokens that have this share of the entropy of the first 100]:X: ' \
-      '--tfs-z=[tail-free]:X: ' \
-      '--adaptive-target=[adaptive-p]:X: ' \
-      '--adaptive-decay=[adaptive-p]:X: ' \
-      '--encoder-repetition-penalty=[multiplies the logits of the prompt'\''s tokens]:X: ' \
-      '--exponential-decay-start=[generated tokens after which end tokens become more likely]:N: ' \
-      '--exponential-decay-factor=[by which power of this, for each further token]:X: ' \
-      '--samplers=[the order of the stages, separated by '\'';'\'']:LIST: ' \
-      '*--dry-sequence-breaker=[DRY]:TEXT: ' \
-      '*--ban-token=[never generate this token]:ID: ' \
-      '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
-      '--sampler-order=[the order of the stages of one of these]:llama.cpp|transformers|exllamav2:(llama.cpp transformers exllamav2)' \
-      '*--logit-bias=[add BIAS]:ID=BIAS: ' \
-      '*--sequence-bias=[add BIAS to the logit of the last of these tokens behind the others]:ID,ID,..=BIAS: ' \
-      '--guidance-scale=[classifier-free guidance]:X: ' \
-      '--negative-prompt=[with --guidance-scale]:TEXT: ' \
-      '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
-      '--banned-match-case[banned strings are those in this case only]' \
-      '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
-      '--seed=[seed of the random numbers]:N: ' \
-      '--special[show control tokens in the text]' \
-      '--parse-special[parse control tokens in the prompt]' \
-      '--token-healing[let the answer begin inside the prompt'\''s last word]' \
-      '(-c --ctx)-c+[context length in tokens]:N: ' \
-      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
-      '(-t --threads)-t+[compute threads, 1..64]:N: ' \
-      '(-t --threads)--threads=[compute threads, 1..64]:N: ' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
-      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
-      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
-      '--no-repack[use the weights as the file stores them]' \
-      '(-v --verbose)-v[print on stderr what was chosen and why]' \
-      '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
-      '(-h --help)-h[show this page]' \
-      '(-h --help)--help[show this page]' \
-      '--version[show the program'\''s version]' \
-      '*:argument: '
-    ;;
-  serve)
-    _arguments -s -S \
-      '*-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:[NAME=]MODEL:_runnel_models' \
-      '*--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:[NAME=]MODEL:_runnel_models' \
-      '*--alias=[another name for the first model, or for the one that requests call MODEL, without a second copy]:NAME[=MODEL]:_runnel_models' \
-      '(-c --ctx)-c+[context length in tokens]:N: ' \
-      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
-      '(-t --threads)-t+[compute threads, 1..64]:N: ' \
-      '(-t --threads)--threads=[compute threads, 1..64]:N: ' \
-      '--streams=[streams that run at once]:N: ' \
-      '--queue=[streams that may wait, each of which takes 150 KiB of the memory plan]:N: ' \
-      '--queue-tokens=[total prompt tokens that may wait]:N: ' \
-      '--queue-seconds=[longest wait in the queue]:S: ' \
-      '--workers=[threads that parse, tokenize and render requests]:N: ' \
-      '--work-memory=[MiB for what requests of 64 KiB and more take while they are parsed, rendered and tokenized]:MIB: ' \
-      '--beams=[beams, or samples of best-of, of a request, at most]:N: ' \
-      '--target-itl-ms=[split prefill so that running streams get a token at least this often, or at least every two decode-only step times]:MS: ' \
-      '--memory=[memory limit in MiB for everything]:MIB: ' \
-      '--key-tokens-per-minute=[tokens that each API key may use per minute, prompts included]:N: ' \
-      '--watermark=[mark all answers by the keys in FILE, {"keys"\: \[..\], ..}, but for those at temperature 0, with mirostat or with adaptive-p]:FILE:_files' \
-      '--share-prefixes[share cached prompts among all API keys. This gives away, by response times, whether another key has sent a prompt with the same beginning, 64 tokens at a time]' \
-      '--no-speculate[guess nothing for requests without `speculate`, which otherwise have the drafters that need no model]' \
-      '*--draft-heads=[draft heads for the first model, which requests name in `speculate`]:mtp|medusa=FILE|eagle=FILE|layer-skip=LAYERS:(mtp medusa=FILE eagle=FILE layer-skip=LAYERS)' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
-      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
-      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
-      '--no-repack[use the weights as the file stores them]' \
-      '(-v --verbose)-v[print on stderr what was chosen and why]' \
-      '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
-      '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
-      '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
-      '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
-      '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
-      '--early-layers=[layers of the first model that requests with the strategy dola may compare with]:low|high|N,N..:(low high N,N..)' \
-      '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:(FILE NAME)' \
-      '--output-format=[how the model writes reasoning and tool calls]:NAME: ' \
-      '--host=[address to listen at]:ADDRESS: ' \
-      '--port=[port]:N: ' \
-      '--no-page[serve the API only, without the page at /]' \
-      '--drain-seconds=[after SIGTERM, how long running answers may take]:N: ' \
-      '--tls-cert=[certificate chain]:FILE:_files' \
-      '--tls-key=[its private key]:FILE:_files' \
-      '*--api-key=[accept this API key of 16 to 256 characters]:[NAME\:]KEY: ' \
-      '--api-key-file=[API keys, one per line, as KEY or NAME\:KEY]:FILE:_files' \
-      '--no-auth[allow requests without a key from other machines]' \
-      '*--allow-host=[accept this host name too]:NAME: ' \
-      '*--trusted-proxy=[read the client'\''s address, for limits, fairness and the log, from X-Forwarded-For]:ADDRESS[/BITS]: ' \
-      '*--cors=[let pages of this origin use the server, * for all]:ORIGIN: ' \
-      '--access-log=[log a line for each request, without query, body and key]:FILE:_files' \
-      '--max-connections=[maximum open connections]:N: ' \
-      '--max-connections-per-address=[maximum open connections from one address]:N: ' \
-      '--max-line=[maximum bytes of a request line]:N: ' \
-      '--max-header-block=[maximum bytes of a request'\''s headers]:N: ' \
-      '--max-headers=[maximum number of headers]:N: ' \
-      '--max-header=[maximum bytes of one header]:N: ' \
-      '--max-body=[maximum MiB of a request'\''s body]:MIB: ' \
-      '--max-bodies=[maximum MiB of all bodies being received]:MIB: ' \
-      '--header-seconds=[time limit for a request'\''s headers]:N: ' \
-      '--body-seconds=[time limit for the whole of a body]:N: ' \
-      '--idle-seconds=[how long an idle connection stays open]:N: ' \
-      '--write-seconds=[how long a client may stop reading an answer]:N: ' \
-      '--ping-seconds=[seconds without an event after which a stream gets a comment line]:N: ' \
-      '--resume-grace-seconds=[how long a resumable stream keeps running without a reader]:N: ' \
-      '--resume-seconds=[how long its events are kept after its end]:N: ' \
-      '--resume-mib=[MiB for the events of all resumable streams]:MIB: ' \
-      '--responses-mib=[MiB for stored answers of /v1/responses]:MIB: ' \
-      '--outputs-mib=[MiB for finished answers, in which drafts of the same client'\''s requests look for what follows]:MIB: ' \
-      '(-h --help)-h[show this page]' \
-      '(-h --help)--help[show this page]' \
-      '--version[show the program'\''s version]' \
-      '*:argument: '
-    ;;
-  batch)
-    _arguments -s -S \
-      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-c --ctx)-c+[context length in tokens]:N: ' \
-      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
-      '(-t --threads)-t+[compute threads, 1..64]:N: ' \
-      '(-t --threads)--threads=[compute threads, 1..64]:N: ' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
-      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
-      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
-      '--no-repack[use the weights as the file stores them]' \
-      '(-v --verbose)-v[print on stderr what was chosen and why]' \
-      '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
-      '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
-      '--parallel=[requests that run at once, 1..1024]:N: ' \
-      '--in-order[write answers in input order]' \
-      '--token-times[add token_ms, each token'\''s time, to timing]' \
-      '--outputs-mib=[MiB for finished answers, in which drafts of later lines look for what follows]:MIB: ' \
-      '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:(FILE NAME)' \
-      '--output-format=[how the model writes reasoning and tool calls]:NAME: ' \
       '--preset=[a named set of sampling settings, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
       '--temp=[temperature]:X: ' \
       '--top-k=[keep the k most likely tokens]:N: ' \
@@ -632,7 +407,299 @@ _runnel() {
       '--best-of=[best-of]:N: ' \
       '--majority=[best-of]:TEXT: ' \
       '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
-      '--early-layers=[layers of the first model that requests with the strategy dola may compare with]:low|high|N,N..:(low high N,N..)' \
+      '--value-model=[a model with the same vocabulary that says what texts are worth, for --strategy tree with --value model]:MODEL:_runnel_models' \
+      '--early-layers=[layers of the first model that requests with the strategy dola may compare with]:low|high|N,N..:(low high)' \
+      '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
+      '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
+      '*--stop=[end before this text]:TEXT: ' \
+      '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
+      '--ignore-eos[do not stop at the model'\''s end tokens]' \
+      '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
+      '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
+      '*--speculate=[guess what follows, the same text in fewer steps]:NAME:(none ngram suffix ngram-cache lookahead draft mtp medusa=FILE eagle=FILE layer-skip=LAYERS)' \
+      '--no-speculate[guess nothing, as --speculate none]' \
+      '--draft-max=[guesses of a step, at most]:N: ' \
+      '--draft-min=[guesses of a step, at least, whether they pay or not]:N: ' \
+      '--draft-min-p=[with --draft]:P: ' \
+      '--spec-verify=[how guesses are verified]:match|reject|typical:(match reject typical)' \
+      '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
+      '--json-mode[any JSON object]' \
+      '--regex=[a text that the regular expression R matches as a whole]:R: ' \
+      '--grammar=[a text of this context-free grammar, GBNF or Lark]:FILE:_files' \
+      '--structural-tag=[free text in which tags hold forms, as XGrammar'\''s structural tags in FILE say]:FILE:_files' \
+      '--choice=[TEXT, or one of several]:TEXT: ' \
+      '--json-space=[white space within JSON]:dumps|compact|free:(dumps compact free)' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument:_runnel_models'
+    ;;
+  chats)
+    _arguments -s -S \
+      '--show=[print one conversation as Markdown]:ID: ' \
+      '--delete=[delete one conversation, or all]:ID|all:(all)' \
+      '--json[a JSON line for each conversation, with its messages]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
+  compare)
+    _arguments -s -S \
+      '*-m+[a GGUF file, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '*--model=[a GGUF file, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '*-s+[a way of generating]:NAME|JSON:(greedy focused balanced creative wild beam contrastive contrastive-decoding)' \
+      '*--settings=[a way of generating]:NAME|JSON:(greedy focused balanced creative wild beam contrastive contrastive-decoding)' \
+      '(-p --prompt)-p+[the prompt, like PROMPT]:TEXT: ' \
+      '(-p --prompt)--prompt=[the prompt, like PROMPT]:TEXT: ' \
+      '(-f --file)-f+[the prompt is the file'\''s text without its last line break]:FILE:_files' \
+      '(-f --file)--file=[the prompt is the file'\''s text without its last line break]:FILE:_files' \
+      '--ids=[the prompt is these token ids\: 1,2,3]:LIST: ' \
+      '--chat[the prompt is a user message]' \
+      '--system=[a system message before it]:TEXT: ' \
+      '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:_files' \
+      '--output-format=[how the model writes reasoning and tool calls]:NAME:(none think hermes qwen3-coder seed-oss minicpm llama-3 llama-4 mistral deepseek deepseek-dsml kimi kimi-k3 harmony muse gemma-4 functiongemma command-r command-a glm hy3 granite functionary-3.1 functionary-3.2 functools nemotron tool-calls apriel minimax-m2 minimax-m3 lfm2 olmo-3 apertus solar gigachat yandexgpt internlm)' \
+      '--json[one JSON object, when all have ended]' \
+      '--html=[also write a page]:FILE:_files' \
+      '(-n --max-tokens)-n+[maximum number of tokens of each text]:N: ' \
+      '(-n --max-tokens)--max-tokens=[maximum number of tokens of each text]:N: ' \
+      '*--stop=[end before this text]:TEXT: ' \
+      '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
+      '--ignore-eos[do not stop at the model'\''s end tokens]' \
+      '--preset=[a named set of sampling settings, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
+      '--temp=[temperature]:X: ' \
+      '--top-k=[keep the k most likely tokens]:N: ' \
+      '--top-p=[keep the most likely tokens whose probabilities add up to this]:X: ' \
+      '--min-p=[drop tokens less likely than this share of the most likely token'\''s probability]:X: ' \
+      '--min-keep=[minimum number of tokens that top-k, top-p and min-p keep]:N: ' \
+      '--repeat-penalty=[divides the logits of tokens already seen]:X: ' \
+      '--frequency-penalty=[subtracted once for each time a token was seen]:X: ' \
+      '--presence-penalty=[subtracted from each token already seen]:X: ' \
+      '--penalty-last-n=[how many past tokens penalties look at]:N: ' \
+      '--dry-multiplier=[DRY]:X: ' \
+      '--dry-base=[DRY]:X: ' \
+      '--dry-allowed-length=[DRY]:N: ' \
+      '--dry-penalty-last-n=[DRY]:N: ' \
+      '--xtc-probability=[XTC]:X: ' \
+      '--xtc-threshold=[XTC]:X: ' \
+      '--typical-p=[keep the tokens whose surprise is nearest to the entropy, up to this probability]:X: ' \
+      '--top-n-sigma=[keep tokens at most so many standard deviations of the logits below the best]:X: ' \
+      '--dynatemp-range=[let the temperature follow the entropy, within this distance]:X: ' \
+      '--dynatemp-exponent=[exponent of the entropy in the dynamic temperature]:X: ' \
+      '--mirostat=[hold the surprise of the text at a target, in place of other truncation]:N: ' \
+      '--mirostat-tau=[mirostat]:X: ' \
+      '--mirostat-eta=[mirostat]:X: ' \
+      '--min-tokens=[tokens to generate before the text may end]:N: ' \
+      '--no-repeat-ngram-size=[no sequence of so many tokens occurs twice, prompt included]:N: ' \
+      '--epsilon-cutoff=[drop tokens less likely than this]:X: ' \
+      '--eta-cutoff=[drop tokens less likely than this, or less for a high entropy]:X: ' \
+      '--top-a=[drop tokens less likely than this times the square of the best probability]:X: ' \
+      '--top-h=[keep the most likely tokens that have this share of the entropy of the first 100]:X: ' \
+      '--tfs-z=[tail-free]:X: ' \
+      '--adaptive-target=[adaptive-p]:X: ' \
+      '--adaptive-decay=[adaptive-p]:X: ' \
+      '--encoder-repetition-penalty=[multiplies the logits of the prompt'\''s tokens]:X: ' \
+      '--exponential-decay-start=[generated tokens after which end tokens become more likely]:N: ' \
+      '--exponential-decay-factor=[by which power of this, for each further token]:X: ' \
+      '--samplers=[the order of the stages, separated by '\'';'\'']:LIST: ' \
+      '*--dry-sequence-breaker=[DRY]:TEXT: ' \
+      '*--ban-token=[never generate this token]:ID: ' \
+      '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
+      '--sampler-order=[the order of the stages of one of these]:llama.cpp|transformers|exllamav2:(llama.cpp transformers exllamav2)' \
+      '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '*--sequence-bias=[add BIAS to the logit of the last of these tokens behind the others]:ID,ID,..=BIAS: ' \
+      '--guidance-scale=[classifier-free guidance]:X: ' \
+      '--negative-prompt=[with --guidance-scale]:TEXT: ' \
+      '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
+      '--banned-match-case[banned strings are those in this case only]' \
+      '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
+      '--seed=[seed of the random numbers]:N: ' \
+      '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
+      '--special[show control tokens in the text]' \
+      '--parse-special[parse control tokens in the prompt]' \
+      '--token-healing[let the answer begin inside the prompt'\''s last word]' \
+      '(-c --ctx)-c+[context length in tokens]:N: ' \
+      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
+      '(-t --threads)-t+[compute threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[compute threads, 1..64]:N: ' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
+      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use the weights as the file stores them]' \
+      '(-v --verbose)-v[print on stderr what was chosen and why]' \
+      '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
+  serve)
+    _arguments -s -S \
+      '*-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:[NAME=]MODEL:_runnel_models' \
+      '*--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:[NAME=]MODEL:_runnel_models' \
+      '*--alias=[another name for the first model, or for the one that requests call MODEL, without a second copy]:NAME[=MODEL]:_runnel_models' \
+      '(-c --ctx)-c+[context length in tokens]:N: ' \
+      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
+      '(-t --threads)-t+[compute threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[compute threads, 1..64]:N: ' \
+      '--streams=[streams that run at once]:N: ' \
+      '--queue=[streams that may wait, each of which takes 150 KiB of the memory plan]:N: ' \
+      '--queue-tokens=[total prompt tokens that may wait]:N: ' \
+      '--queue-seconds=[longest wait in the queue]:S: ' \
+      '--workers=[threads that parse, tokenize and render requests]:N: ' \
+      '--work-memory=[MiB for what requests of 64 KiB and more take while they are parsed, rendered and tokenized]:MIB: ' \
+      '--beams=[beams, or samples of best-of, of a request, at most]:N: ' \
+      '--target-itl-ms=[split prefill so that running streams get a token at least this often, or at least every two decode-only step times]:MS: ' \
+      '--memory=[memory limit in MiB for everything]:MIB: ' \
+      '--key-tokens-per-minute=[tokens that each API key may use per minute, prompts included]:N: ' \
+      '--watermark=[mark all answers by the keys in FILE, {"keys"\: \[..\], ..}, but for those at temperature 0, with mirostat or with adaptive-p]:FILE:_files' \
+      '--share-prefixes[share cached prompts among all API keys. This gives away, by response times, whether another key has sent a prompt with the same beginning, 64 tokens at a time]' \
+      '--no-speculate[guess nothing for requests without `speculate`, which otherwise have the drafters that need no model]' \
+      '*--draft-heads=[draft heads for the first model, which requests name in `speculate`]:mtp|medusa=FILE|eagle=FILE|layer-skip=LAYERS:(mtp medusa=FILE eagle=FILE layer-skip=LAYERS)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
+      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use the weights as the file stores them]' \
+      '(-v --verbose)-v[print on stderr what was chosen and why]' \
+      '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
+      '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
+      '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
+      '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
+      '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
+      '--value-model=[a model with the same vocabulary that says what texts are worth, for --strategy tree with --value model]:MODEL:_runnel_models' \
+      '--early-layers=[layers of the first model that requests with the strategy dola may compare with]:low|high|N,N..:(low high)' \
+      '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:_files' \
+      '--output-format=[how the model writes reasoning and tool calls]:NAME:(none think hermes qwen3-coder seed-oss minicpm llama-3 llama-4 mistral deepseek deepseek-dsml kimi kimi-k3 harmony muse gemma-4 functiongemma command-r command-a glm hy3 granite functionary-3.1 functionary-3.2 functools nemotron tool-calls apriel minimax-m2 minimax-m3 lfm2 olmo-3 apertus solar gigachat yandexgpt internlm)' \
+      '--host=[address to listen at]:ADDRESS: ' \
+      '--port=[port]:N: ' \
+      '--no-page[serve the API only, without the page at /]' \
+      '--drain-seconds=[after SIGTERM, how long running answers may take]:N: ' \
+      '--tls-cert=[certificate chain]:FILE:_files' \
+      '--tls-key=[its private key]:FILE:_files' \
+      '*--api-key=[accept this API key of 16 to 256 characters]:[NAME\:]KEY: ' \
+      '--api-key-file=[API keys, one per line, as KEY or NAME\:KEY]:FILE:_files' \
+      '--no-auth[allow requests without a key from other machines]' \
+      '*--allow-host=[accept this host name too]:NAME: ' \
+      '*--trusted-proxy=[read the client'\''s address, for limits, fairness and the log, from X-Forwarded-For]:ADDRESS[/BITS]: ' \
+      '*--cors=[let pages of this origin use the server, * for all]:ORIGIN: ' \
+      '--access-log=[log a line for each request, without query, body and key]:FILE:_files' \
+      '--max-connections=[maximum open connections]:N: ' \
+      '--max-connections-per-address=[maximum open connections from one address]:N: ' \
+      '--max-line=[maximum bytes of a request line]:N: ' \
+      '--max-header-block=[maximum bytes of a request'\''s headers]:N: ' \
+      '--max-headers=[maximum number of headers]:N: ' \
+      '--max-header=[maximum bytes of one header]:N: ' \
+      '--max-body=[maximum MiB of a request'\''s body]:MIB: ' \
+      '--max-bodies=[maximum MiB of all bodies being received]:MIB: ' \
+      '--header-seconds=[time limit for a request'\''s headers]:N: ' \
+      '--body-seconds=[time limit for the whole of a body]:N: ' \
+      '--idle-seconds=[how long an idle connection stays open]:N: ' \
+      '--write-seconds=[how long a client may stop reading an answer]:N: ' \
+      '--ping-seconds=[seconds without an event after which a stream gets a comment line]:N: ' \
+      '--resume-grace-seconds=[how long a resumable stream keeps running without a reader]:N: ' \
+      '--resume-seconds=[how long its events are kept after its end]:N: ' \
+      '--resume-mib=[MiB for the events of all resumable streams]:MIB: ' \
+      '--responses-mib=[MiB for stored answers of /v1/responses]:MIB: ' \
+      '--outputs-mib=[MiB for finished answers, in which drafts of the same client'\''s requests look for what follows]:MIB: ' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
+  batch)
+    _arguments -s -S \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-c --ctx)-c+[context length in tokens]:N: ' \
+      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
+      '(-t --threads)-t+[compute threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[compute threads, 1..64]:N: ' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
+      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use the weights as the file stores them]' \
+      '(-v --verbose)-v[print on stderr what was chosen and why]' \
+      '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
+      '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
+      '--parallel=[requests that run at once, 1..1024]:N: ' \
+      '--in-order[write answers in input order]' \
+      '--token-times[add token_ms, each token'\''s time, to timing]' \
+      '--outputs-mib=[MiB for finished answers, in which drafts of later lines look for what follows]:MIB: ' \
+      '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:_files' \
+      '--output-format=[how the model writes reasoning and tool calls]:NAME:(none think hermes qwen3-coder seed-oss minicpm llama-3 llama-4 mistral deepseek deepseek-dsml kimi kimi-k3 harmony muse gemma-4 functiongemma command-r command-a glm hy3 granite functionary-3.1 functionary-3.2 functools nemotron tool-calls apriel minimax-m2 minimax-m3 lfm2 olmo-3 apertus solar gigachat yandexgpt internlm)' \
+      '--preset=[a named set of sampling settings, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
+      '--temp=[temperature]:X: ' \
+      '--top-k=[keep the k most likely tokens]:N: ' \
+      '--top-p=[keep the most likely tokens whose probabilities add up to this]:X: ' \
+      '--min-p=[drop tokens less likely than this share of the most likely token'\''s probability]:X: ' \
+      '--min-keep=[minimum number of tokens that top-k, top-p and min-p keep]:N: ' \
+      '--repeat-penalty=[divides the logits of tokens already seen]:X: ' \
+      '--frequency-penalty=[subtracted once for each time a token was seen]:X: ' \
+      '--presence-penalty=[subtracted from each token already seen]:X: ' \
+      '--penalty-last-n=[how many past tokens penalties look at]:N: ' \
+      '--dry-multiplier=[DRY]:X: ' \
+      '--dry-base=[DRY]:X: ' \
+      '--dry-allowed-length=[DRY]:N: ' \
+      '--dry-penalty-last-n=[DRY]:N: ' \
+      '--xtc-probability=[XTC]:X: ' \
+      '--xtc-threshold=[XTC]:X: ' \
+      '--typical-p=[keep the tokens whose surprise is nearest to the entropy, up to this probability]:X: ' \
+      '--top-n-sigma=[keep tokens at most so many standard deviations of the logits below the best]:X: ' \
+      '--dynatemp-range=[let the temperature follow the entropy, within this distance]:X: ' \
+      '--dynatemp-exponent=[exponent of the entropy in the dynamic temperature]:X: ' \
+      '--mirostat=[hold the surprise of the text at a target, in place of other truncation]:N: ' \
+      '--mirostat-tau=[mirostat]:X: ' \
+      '--mirostat-eta=[mirostat]:X: ' \
+      '--min-tokens=[tokens to generate before the text may end]:N: ' \
+      '--no-repeat-ngram-size=[no sequence of so many tokens occurs twice, prompt included]:N: ' \
+      '--epsilon-cutoff=[drop tokens less likely than this]:X: ' \
+      '--eta-cutoff=[drop tokens less likely than this, or less for a high entropy]:X: ' \
+      '--top-a=[drop tokens less likely than this times the square of the best probability]:X: ' \
+      '--top-h=[keep the most likely tokens that have this share of the entropy of the first 100]:X: ' \
+      '--tfs-z=[tail-free]:X: ' \
+      '--adaptive-target=[adaptive-p]:X: ' \
+      '--adaptive-decay=[adaptive-p]:X: ' \
+      '--encoder-repetition-penalty=[multiplies the logits of the prompt'\''s tokens]:X: ' \
+      '--exponential-decay-start=[generated tokens after which end tokens become more likely]:N: ' \
+      '--exponential-decay-factor=[by which power of this, for each further token]:X: ' \
+      '--samplers=[the order of the stages, separated by '\'';'\'']:LIST: ' \
+      '*--dry-sequence-breaker=[DRY]:TEXT: ' \
+      '*--ban-token=[never generate this token]:ID: ' \
+      '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
+      '--sampler-order=[the order of the stages of one of these]:llama.cpp|transformers|exllamav2:(llama.cpp transformers exllamav2)' \
+      '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '*--sequence-bias=[add BIAS to the logit of the last of these tokens behind the others]:ID,ID,..=BIAS: ' \
+      '--guidance-scale=[classifier-free guidance]:X: ' \
+      '--negative-prompt=[with --guidance-scale]:TEXT: ' \
+      '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
+      '--banned-match-case[banned strings are those in this case only]' \
+      '--watermark=[mark the text by the keys in FILE\: {"keys"\: \[..\], "ngram_len"\: 5, ..}, SynthID-Text as transformers configures it]:FILE:_files' \
+      '--seed=[seed of the random numbers]:N: ' \
+      '--strategy=[how tokens are chosen]:sample|beam|best-of|contrastive|contrastive-decoding|dola|tree:(sample beam best-of contrastive contrastive-decoding dola tree)' \
+      '--num-beams=[beam]:N: ' \
+      '--num-beam-groups=[beam]:N: ' \
+      '--diversity-penalty=[beam]:X: ' \
+      '--length-penalty=[beam]:X: ' \
+      '--early-stopping=[beam]:false|true|never:(false true never)' \
+      '--do-sample=[beam]:false|true:(false true)' \
+      '--renormalize-logits=[beam]:false|true:(false true)' \
+      '--num-return-sequences=[beam|best-of]:N: ' \
+      '--penalty-alpha=[contrastive]:X: ' \
+      '--num-candidates=[contrastive]:N: ' \
+      '--amateur-model=[contrastive-decoding]:N: ' \
+      '--amateur-weight=[contrastive-decoding]:X: ' \
+      '--amateur-temperature=[contrastive-decoding]:X: ' \
+      '--relative-top=[contrastive-decoding|dola]:X: ' \
+      '--dola-layers=[dola]:TEXT: ' \
+      '--simulations=[tree]:N: ' \
+      '--tree-width=[tree]:N: ' \
+      '--c-puct=[tree]:X: ' \
+      '--value=[tree]:TEXT: ' \
+      '--best-of=[best-of]:N: ' \
+      '--majority=[best-of]:TEXT: ' \
+      '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
+      '--value-model=[a model with the same vocabulary that says what texts are worth, for --strategy tree with --value model]:MODEL:_runnel_models' \
+      '--early-layers=[layers of the first model that requests with the strategy dola may compare with]:low|high|N,N..:(low high)' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
       '*--stop=[end before this text]:TEXT: ' \
@@ -661,7 +728,8 @@ _runnel() {
   score)
     _arguments -s -S \
       '--ids=[these token ids\: 1,2,3]:LIST: ' \
-      '--text-file=[the file'\''s text, with the model'\''s begin and end tokens]:FILE:_files' \
+      '(-f --text-file)-f+[the file'\''s text, with the model'\''s begin and end tokens]:FILE:_files' \
+      '(-f --text-file)--text-file=[the file'\''s text, with the model'\''s begin and end tokens]:FILE:_files' \
       '--logits=[write all logits, float32 \[tokens\]\[vocabulary\]]:OUT.npy:_files' \
       '--kl=[compare with this reference model, such as the one that MODEL was quantized from]:REFERENCE: ' \
       '--html=[also write a page]:FILE:_files' \
@@ -707,6 +775,9 @@ _runnel() {
       '--encoding=[numbers, or base64 of their bytes as float32, little-endian]:float|base64:(float base64)' \
       '--json[{"index"\: .., "n_tokens"\: .., "embedding"\: \[..\]} for each text]' \
       '--parallel=[texts evaluated at once, 1..1024]:N: ' \
+      '--image=[in place of texts, a picture\: PNG, JPEG, WebP, GIF or BMP]:FILE:_files' \
+      '--stage=[decoded]:decoded|pixels:(decoded pixels)' \
+      '--npy=[where they go, in NumPy'\''s format]:FILE:_files' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \
@@ -716,6 +787,8 @@ _runnel() {
     _arguments -s -S \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-f --file)-f+[the file'\''s text]:FILE:_files' \
+      '(-f --file)--file=[the file'\''s text]:FILE:_files' \
       '--add-special[add the model'\''s begin and end tokens]' \
       '--parse-special[parse control tokens]' \
       '--json[{"ids"\: \[..\]}]' \
@@ -948,7 +1021,7 @@ _runnel() {
     ;;
   help)
     _arguments -s -S \
-      '*:argument:(run infill chat compare serve batch score embed tokenize detokenize watermark grammar template pull list show rm config info bench convert merge quantize imatrix)'
+      '*:argument:(run infill chat chats compare serve batch score embed tokenize detokenize watermark grammar template pull list show rm config info bench convert merge quantize imatrix)'
     ;;
   version)
     _arguments -s -S \

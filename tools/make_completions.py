@@ -25,10 +25,23 @@ Option = collections.namedtuple('Option', 'letter name arg help value repeats')
 Command = collections.namedtuple('Command', 'name help options value')
 
 
-def value_of(arg, text=''):
+# What only the program knows: it lists them when it is given none of them.
+KNOWN = {'chat-template': ('there are ', ['template', '--builtin', '-']), 'output-format': ('known ones are ', ['run', '--chat', '--output-format', '-', '-'])}
+
+
+def known_words(program, name):
+    before, args = KNOWN[name]
+    told = subprocess.run([program, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True).stderr
+    return tuple(told.partition(before)[2].strip().split(', '))
+
+
+def value_of(arg, text='', words=()):
     arg = arg.removesuffix('|JSON')
-    if '|' in arg:
-        return Value(tuple(arg.split('|')), False, False)
+    parts = arg.split('|')
+    if words or (len(parts) > 1 and any(part.isupper() for part in parts)):     # FILE|NAME, ID|all
+        return Value((*words, *(part for part in parts if not part.isupper())), bool(FILE.search(arg)), bool(MODEL.search(arg)))
+    if len(parts) > 1:
+        return Value(tuple(parts), False, False)
     listed = LISTED.search(text) if arg in ('NAME', 'SET', 'TYPE') else None
     return Value(tuple(listed[1].split(', ')) if listed else (), bool(FILE.search(arg)), bool(MODEL.search(arg)))
 
@@ -37,7 +50,13 @@ def brief(text):
     return re.split(r'; | \(|: (?=[a-z])', text)[0]
 
 
-def options_of(page):
+def argument_value(arguments, page):
+    value = value_of(arguments.replace('|', ' '))
+    types = re.findall(r'^  ([A-Z]\w+)  +\S', page.partition('\nTypes:\n')[2], re.M)
+    return value._replace(words=value.words + tuple(types)) if re.search(r'\bTYPE\b', arguments) else value
+
+
+def options_of(page, program):
     rows, in_row = [], False
     for line in page.splitlines():
         if found := OPTION.fullmatch(line):
@@ -47,7 +66,7 @@ def options_of(page):
             rows[-1][3] = f'{rows[-1][3]} {found[1]}'.strip()
         else:
             in_row = False
-    return [Option(letter, name, arg, brief(text), value_of(arg, text), 'repeatable' in text) for letter, name, arg, text in rows]
+    return [Option(letter, name, arg, brief(text), value_of(arg, text, known_words(program, name) if name in KNOWN else ()), 'repeatable' in text) for letter, name, arg, text in rows]
 
 
 def commands_of(program):
@@ -63,7 +82,7 @@ def commands_of(program):
         help_page = page(name, '--help')
         usage = help_page.splitlines()[0].partition(name)[2]
         arguments = re.sub(r'-\S+ [\w.,]+', '', usage)      # without options and their values
-        yield Command(name, brief(text), options_of(help_page), value_of(arguments.replace('|', ' ')))
+        yield Command(name, brief(text), options_of(help_page, program), argument_value(arguments, help_page))
 
 
 def spellings(option):
@@ -84,8 +103,10 @@ def values_of(command):
 BASH = '''\
 # runnel.bash - completion for bash; tools/make_completions.py makes it of the help pages.
 
-_runnel_models() {
-    local folder=${RUNNEL_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/runnel/models} file
+_runnel_models() { # as `runnel list` has them; without the program, the files of the cache's folder
+    local names folder=${RUNNEL_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/runnel/models} file
+    names=$("${COMP_WORDS[0]}" list 2>/dev/null | sed -n '2,$s/ .*//p')
+    [[ ! $names ]] || { echo "$names" && return; }
     for file in "$folder"/*.gguf; do
         [[ ! -e $file ]] || basename "$file" .gguf
     done
@@ -99,6 +120,12 @@ _runnel() {
     elif [[ $before == = ]]; then
         before=${COMP_WORDS[COMP_CWORD - 2]}
     fi
+    local line=${COMP_LINE:0:${COMP_POINT:-0}}
+    local typed=${line##* }
+    if [[ $typed == *:* ]]; then # bash cuts names such as hf:ORG/REPO at the colon
+        line=${line% *}
+        before=${line##* }
+    fi
     ((COMP_CWORD > 1)) || command=''
     case $command:$before in
 @VALUES@
@@ -110,6 +137,11 @@ _runnel() {
     esac
     [[ $word != -* || ! $options ]] || words=$options files='' models=''
     [[ ! $models ]] || words+=" $(_runnel_models)"
+    if [[ $models && $typed == *:* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$typed")
+        COMPREPLY=("${COMPREPLY[@]#"${typed%"${typed##*:}"}"}")
+        return
+    fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
     if [[ $files ]]; then
         mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$word")
@@ -142,7 +174,8 @@ ZSH = '''\
 # _runnel - completion for zsh; tools/make_completions.py makes it of the help pages.
 
 _runnel_models() {
-  local -a names=( ${RUNNEL_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/runnel/models}/*.gguf(N:t:r) )
+  local -a names=( ${(f)"$(runnel list 2>/dev/null | sed -n '2,$s/ .*//p')"} )
+  (( $#names )) || names=( ${RUNNEL_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/runnel/models}/*.gguf(N:t:r) )
   _alternative 'models:fetched model:compadd -a names' 'files:file:_files'
 }
 
@@ -206,6 +239,8 @@ function __runnel_no_command
 end
 
 function __runnel_models
+    set -l names (runnel list 2>/dev/null | sed -n '2,$s/ .*//p')
+    test (count $names) -gt 0; and printf '%s\\n' $names; and return
     set -l folder $HOME/.cache/runnel/models
     test -n "$XDG_CACHE_HOME"; and set folder $XDG_CACHE_HOME/runnel/models
     test -n "$RUNNEL_MODELS"; and set folder $RUNNEL_MODELS

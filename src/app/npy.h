@@ -7,8 +7,10 @@
 #include "app/files.h"
 #include <stdint.h>
 
-// The head of a float32 array [n_rows][n_columns] in C order; the rows follow as they are in memory
-// (little-endian).
-bool npy_write_head(out_file *to, uint64_t n_rows, uint64_t n_columns);
+enum { NPY_MAX_DIMS = 4 };
+
+// The head of an array in C order; its numbers follow as they are in memory. descr: NumPy's name of their type, "<f4" for
+// float32, "|u1" for bytes. shape: 1 to NPY_MAX_DIMS sizes, the outermost first.
+bool npy_write_head(out_file *to, const char *descr, const uint64_t *shape, size_t n_dims);
 
 #endif

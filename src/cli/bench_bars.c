@@ -30,7 +30,7 @@ static void tail_of(const bench_row *r, bench_kind kind, bool is_wide, char *tai
 
 // Draws a bar in steps of an eighth of a column with UTF-8 (U+2588 full block to U+258F one eighth block), else
 // of a whole column.
-static void add_bar(bytes *to, double share, int width, const bench_canvas *on) {
+void bench_bar_add(bytes *to, double share, int width, const bench_canvas *on) {
     const int eighths = (int)lround(share * width * 8), n_full = on->has_utf8 ? eighths / 8 : (eighths + 4) / 8;
     const int rest = on->has_utf8 ? eighths % 8 : 0;
     for (int i = 0; i < n_full; i++) bytes_add_text(to, on->has_utf8 ? "\u2588" : "#");
@@ -92,7 +92,7 @@ static void add_line(bytes *to, const bench_row *r, bench_kind k, const layout *
     tail_of(r, k, l->is_wide, tail, sizeof tail);
     bytes_add_format(to, "%-*.*s ", l->label, l->label, label);
     if (on->has_colour) bytes_add_text(to, colours[k]);
-    add_bar(to, r->figures[k].median / l->largest[k], l->bar, on);
+    bench_bar_add(to, r->figures[k].median / l->largest[k], l->bar, on);
     if (on->has_colour) bytes_add_text(to, is_slower ? "\x1b[31m" : "\x1b[0m");
     bytes_add_format(to, " %s%s\n", tail, on->has_colour && is_slower ? "\x1b[0m" : "");
 }

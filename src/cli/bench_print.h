@@ -23,6 +23,8 @@ typedef struct bench_canvas {
     int width; // columns
     bool has_colour, has_utf8;
 } bench_canvas;
+// Appends a bar of that share, 0..1, of the width, and spaces up to it.
+void bench_bar_add(bytes *to, double share, int width, const bench_canvas *on);
 // One bar per figure, scaled to the largest rate of its kind. Fits the width from 40 columns on.
 void bench_print_bars(const bench_row *rows, size_t n, const bench_canvas *on, bytes *to);
 

@@ -2,6 +2,7 @@
 #include "cli/bench_sums.h"
 #include "app/say.h"
 #include "app/wrap.h"
+#include "cli/bench_print.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +55,7 @@ static int by_time(const void *a, const void *b) {
     return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
-enum { COLUMNS = 6, NARROW = 3 };
+enum { COLUMNS = 6, NARROW = 3, LEAST_BAR = 8, MOST_BAR = 40 };
 
 static void fill_cells(const bench_sum *s, const bench_sums *all, char *cells) {
     const double us = (double)s->ns / 1e3 / (double)all->n_steps;
@@ -72,11 +73,32 @@ static void fill_cells(const bench_sum *s, const bench_sums *all, char *cells) {
     snprintf(cells + 5 * HUMAN_BYTES, HUMAN_BYTES, "%.2f", s->ns ? (double)s->bytes / (double)s->ns : 0.0);
 }
 
+// Puts a bar behind each row of a table: the row's time beside that of the longest.
+static void add_bars(const bytes *table, const bench_sum *sums, size_t n, const bench_canvas *on, bytes *to) {
+    const int n_line = (int)strcspn(table->data, "\n"), room = on->width - n_line - 3;
+    uint64_t longest = 1;
+    for (size_t i = 0; i < n; i++)
+        if (sums[i].ns > longest) longest = sums[i].ns;
+    const char *line = table->data;
+    for (size_t i = 0; *line; i++) {
+        const int n_this = (int)strcspn(line, "\n");
+        bytes_add(to, line, (size_t)n_this);
+        if (i && i <= n && room >= LEAST_BAR) {
+            bytes_add_format(to, "%*s", n_line - n_this + 2, "");
+            if (on->has_colour) bytes_add_text(to, "\x1b[36m");
+            bench_bar_add(to, (double)sums[i - 1].ns / (double)longest, room < MOST_BAR ? room : MOST_BAR, on);
+            if (on->has_colour) bytes_add_text(to, "\x1b[0m");
+        }
+        bytes_add_text(to, "\n");
+        line += n_this + (line[n_this] != '\0');
+    }
+}
+
 // Prints only the first NARROW columns if the terminal is narrow.
-static void print_sums(const bench_sum *sums, size_t n, const char *first, const bench_sums *all, int width,
-                       bytes *to) {
+static void print_sums(const bench_sum *sums, size_t n, const char *first, const bench_sums *all,
+                       const bench_canvas *on, bool has_bars, bytes *to) {
     const char *const heads[COLUMNS] = {first, "us", "share", "wait us", "MB", "GB/s"};
-    const size_t n_columns = width < 70 ? NARROW : COLUMNS;
+    const size_t n_columns = on->width < 70 ? NARROW : COLUMNS;
     char *text = app_alloc(n * COLUMNS * HUMAN_BYTES);
     const char **cells = app_alloc((n + 1) * n_columns * sizeof *cells);
     memcpy(cells, heads, n_columns * sizeof *cells);
@@ -85,18 +107,24 @@ static void print_sums(const bench_sum *sums, size_t n, const char *first, const
         for (size_t c = 0; c < n_columns; c++)
             cells[(i + 1) * n_columns + c] = text + (i * COLUMNS + c) * HUMAN_BYTES;
     }
-    table_add(to, cells, n + 1, n_columns);
+    bytes table = {0};
+    table_add(&table, cells, n + 1, n_columns);
+    if (has_bars)
+        add_bars(&table, sums, n, on, to);
+    else
+        bytes_add(to, table.data, table.n);
+    bytes_free(&table);
     free(cells);
     free(text);
 }
 
-void bench_sums_print(const bench_sums *s, int width, bytes *to) {
+void bench_sums_print(const bench_sums *s, const bench_canvas *on, bool has_bars, bytes *to) {
     bench_sum *sorted = app_alloc(s->n_kinds * sizeof *sorted);
     memcpy(sorted, s->kinds, s->n_kinds * sizeof *sorted);
     qsort(sorted, s->n_kinds, sizeof *sorted, by_time);
-    print_sums(sorted, s->n_kinds, "a step's", s, width, to);
+    print_sums(sorted, s->n_kinds, "a step's", s, on, has_bars, to);
     bytes_add_text(to, "\n");
-    print_sums(s->layers, s->n_layers, "layer", s, width, to);
+    print_sums(s->layers, s->n_layers, "layer", s, on, has_bars, to);
     free(sorted);
 }
 

@@ -22,8 +22,9 @@ typedef struct bench_sums {
 
 void bench_sums_make(bench_sums *s, const rn_profile *p);
 void bench_sums_free(bench_sums *s);
-// Prints two tables, with lines no longer than `width` columns where possible.
-void bench_sums_print(const bench_sums *s, int width, bytes *to);
+struct bench_canvas; // bench_print.h
+// Prints two tables, with lines no longer than the width where possible, and a bar for each row's share of the time if has_bars.
+void bench_sums_print(const bench_sums *s, const struct bench_canvas *on, bool has_bars, bytes *to);
 void bench_sums_put(const bench_sums *s, json_writer *w);
 
 #endif

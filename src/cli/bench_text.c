@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void add_profiles(const bench_row *rows, size_t n, int width, bytes *to) {
+static void add_profiles(const bench_row *rows, size_t n, const bench_canvas *on, bool is_drawn, bytes *to) {
     for (const bench_row *r = rows; r < rows + n; r++)
         for (bench_kind k = 0; k < BENCH_N_KINDS; k++) {
             const bench_sums *s = &r->sums[k];
@@ -17,7 +17,7 @@ static void add_profiles(const bench_row *rows, size_t n, int width, bytes *to) 
             bytes_add_format(to, "\n%s, %d thread%s: %llu step%s of %.1f us\n", label, r->n_threads,
                              r->n_threads == 1 ? "" : "s", (unsigned long long)s->n_steps, s->n_steps == 1 ? "" : "s",
                              (double)s->ns / 1e3 / (double)s->n_steps);
-            bench_sums_print(s, width, to);
+            bench_sums_print(s, on, is_drawn, to);
         }
 }
 
@@ -64,7 +64,7 @@ void bench_print_text(const bench_row *rows, size_t n, const bench_machine *m, b
     if (has_table) bytes_add(to, table.data, table.n);
     if (has_table && is_drawn) bytes_add_text(to, "\n");
     if (is_drawn) bench_print_bars(rows, n, &canvas, to);
-    add_profiles(rows, n, width, to);
+    add_profiles(rows, n, &canvas, is_drawn, to);
     if (n) add_memory(&rows[n - 1].memory, width, to);
     bytes_free(&table);
 }

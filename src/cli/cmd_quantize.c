@@ -1,15 +1,19 @@
 // cli/cmd_quantize.c - `runnel quantize`: writes a GGUF file with fewer bits per weight.
+#include "app/model_path.h"
 #include "cli/command.h"
 #include "cli/new_file.h"
 #include <stdlib.h>
 
 static int run_quantize(new_file *f, const options *parsed) {
     if (parsed->n_positional != 3) {
-        say("quantize: needs a file, an output file and a type: runnel quantize IN.gguf OUT.gguf Q4_K_M");
+        say("quantize: needs a model, an output file and a type: runnel quantize IN.gguf OUT.gguf Q4_K_M");
         return EXIT_CODE_USAGE;
     }
     f->opt.type = parsed->positional[2];
-    return new_file_make(f, rn_quantize, parsed->positional[0], parsed->positional[1]);
+    char *const in = model_path_find(parsed->positional[0]);
+    const int code = in ? new_file_make(f, rn_quantize, in, parsed->positional[1]) : EXIT_CODE_FAILED;
+    free(in);
+    return code;
 }
 
 int cmd_quantize(int n_args, char **args) {
@@ -23,8 +27,9 @@ int cmd_quantize(int n_args, char **args) {
     const option_spec spec = {
         .command = "quantize",
         .usage = "IN.gguf OUT.gguf TYPE [options]",
-        .about = "Convert a GGUF file's matrices to another type. Everything else in the file is "
-                 "copied. Nothing is left behind when it fails.",
+        .about =
+            "Convert the matrices of a GGUF file, or of a fetched model by name, to another type. Everything else in the file is "
+            "copied. Nothing is left behind when it fails.",
         .notes = types,
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,

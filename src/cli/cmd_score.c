@@ -5,6 +5,7 @@
 #include "app/machine.h"
 #include "app/npy.h"
 #include "app/numbers.h"
+#include "app/term.h"
 #include "cli/command.h"
 #include "cli/kl_rows.h"
 #include "cli/score_html.h"
@@ -13,10 +14,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct score {
     machine on;
-    const char *ids_option, *text_file, *logits_path, *reference, *html_path;
+    const char *ids_option, *text, *text_file, *logits_path, *reference, *html_path;
     bool is_json;
     const int32_t *ids;
     size_t n_ids;
@@ -29,7 +31,7 @@ typedef struct score {
 
 static const option score_rows[] = {
     {0, "ids", "LIST", OPTION_TEXT, offsetof(score, ids_option), .help = "these token ids: 1,2,3"},
-    {0, "text-file", "FILE", OPTION_TEXT, offsetof(score, text_file),
+    {'f', "text-file", "FILE", OPTION_TEXT, offsetof(score, text_file),
      .help = "the file's text, with the model's begin and end tokens; - is stdin"},
     {0, "logits", "OUT.npy", OPTION_TEXT, offsetof(score, logits_path),
      .help = "write all logits, float32 [tokens][vocabulary]"},
@@ -57,7 +59,7 @@ static bool take_row(void *user, size_t i, const float *logits, int32_t n_vocab)
     if (i + 1 < s->n_ids) s->nll[i] = row_nll(logits, n_vocab, s->ids[i + 1]);
     if (s->html_path) score_page_take(&s->page, i, logits, n_vocab);
     if (s->logits.to) {
-        if (i == 0) npy_write_head(&s->logits, s->n_ids, (uint64_t)n_vocab);
+        if (i == 0) npy_write_head(&s->logits, "<f4", (uint64_t[]){s->n_ids, (uint64_t)n_vocab}, 2);
         out_file_write(&s->logits, logits, sizeof *logits * (size_t)n_vocab);
     }
     progress_update(&s->on.bar, "scoring", PROGRESS_COUNT, NULL, i + 1, s->n_ids);
@@ -109,7 +111,11 @@ static void print_result(score *s, bytes *text) {
 
 static bool write_page(score *s) {
     bytes text = {0};
-    score_page_print(&s->page, s->on.model, s->ids_option ? "token ids" : s->text_file, s->ids, s->nll, &text);
+    score_page_print(&s->page, s->on.model,
+                     s->ids_option ? "token ids"
+                     : s->text     ? "the text"
+                                   : s->text_file,
+                     s->ids, s->nll, &text);
     out_file_write(&s->html, text.data, text.n);
     bytes_free(&text);
     return out_file_commit(&s->html);
@@ -120,7 +126,7 @@ static int score_ids(score *s) {
     bytes text = {0};
     output out = {0};
     if (s->n_ids == 0) {
-        say("%s: no tokens to score", s->ids_option ? "--ids" : s->text_file);
+        say("%s: no tokens to score", s->ids_option ? "--ids" : s->text ? "text" : s->text_file);
         return EXIT_CODE_FAILED;
     }
     if (s->logits_path && !out_file_open(&s->logits, s->logits_path)) return EXIT_CODE_FAILED;
@@ -156,7 +162,11 @@ static int find_ids(score *s, id_list *list, int32_t **made) {
         return EXIT_CODE_OK;
     }
     int code = EXIT_CODE_FAILED;
-    if (file_read(s->text_file, TEXT_LIMIT, &text)) {
+    if (s->text) bytes_add_text(&text, s->text);
+    const bool is_there = s->text || file_read(s->text_file, TEXT_LIMIT, &text);
+    if (is_there && !s->text && !text.n) {
+        say("%s: empty: there is no text to score", strcmp(s->text_file, "-") == 0 ? "stdin" : s->text_file);
+    } else if (is_there) {
         const rn_status st = rn_tokenize(s->on.model, text.data, text.n, true, false, made, &s->n_ids, &err);
         code = st == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
         s->ids = *made;
@@ -169,9 +179,16 @@ static int run_score(score *s) {
     id_list list = {0};
     int32_t *made = NULL;
     int code = EXIT_CODE_USAGE;
-    if ((s->ids_option != NULL) == (s->text_file != NULL)) {
-        say("score: needs either --ids or --text-file");
+    if ((s->ids_option != NULL) + (s->text != NULL) + (s->text_file != NULL) > 1) {
+        say("score: the text is given more than once; TEXT, --text-file and --ids exclude each other");
         return code;
+    }
+    if (!s->ids_option && !s->text && !s->text_file) {
+        if (term_is(STDIN_FILENO)) {
+            say("text: none given: runnel score TEXT, --text-file FILE, --ids LIST, or pipe text into stdin");
+            return code;
+        }
+        s->text_file = "-";
     }
     interrupt_catch();
     if ((code = machine_open_model(&s->on)) == EXIT_CODE_OK && (code = find_ids(s, &list, &made)) == EXIT_CODE_OK &&
@@ -203,14 +220,18 @@ int cmd_score(int n_args, char **args) {
     };
     const option_spec spec = {
         .command = "score",
-        .usage = "[-m MODEL] (--ids LIST | --text-file FILE) [options]",
+        .usage = "[-m MODEL] [TEXT | -f FILE | --ids LIST] [options] < text",
         .about = "Compute how probable a text is to the model, token by token.",
         .notes = notes,
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
+        .max_positional = 1,
     };
     int code;
-    if (options_parse(&spec, n_args, args, &parsed, &code)) code = run_score(&s);
+    if (options_parse(&spec, n_args, args, &parsed, &code)) {
+        s.text = parsed.positional[0];
+        code = run_score(&s);
+    }
     options_free(&parsed);
     machine_close(&s.on);
     return code;

@@ -8,10 +8,12 @@
 
 typedef struct tokenize {
     machine on;
+    const char *file; // -f; NULL: none
     bool add_special, parse_special, is_json;
 } tokenize;
 
 static const option tokenize_rows[] = {
+    {'f', "file", "FILE", OPTION_TEXT, offsetof(tokenize, file), .help = "the file's text; - is stdin"},
     {0, "add-special", NULL, OPTION_FLAG, offsetof(tokenize, add_special),
      .help = "add the model's begin and end tokens"},
     {0, "parse-special", NULL, OPTION_FLAG, offsetof(tokenize, parse_special),
@@ -51,12 +53,17 @@ static int tokenize_text(tokenize *t, const char *text, size_t n_text) {
 static int run_tokenize(tokenize *t, const char *text) {
     bytes input = {0};
     int code = EXIT_CODE_FAILED;
-    if (!text && term_is(STDIN_FILENO)) {
-        say("text: none given: runnel tokenize TEXT, or pipe text into stdin");
+    if (text && t->file) {
+        say("text: given twice: as TEXT, and with -f");
+        return EXIT_CODE_USAGE;
+    }
+    if (!text && !t->file && term_is(STDIN_FILENO)) {
+        say("text: none given: runnel tokenize TEXT, -f FILE, or pipe text into stdin");
         return EXIT_CODE_USAGE;
     }
     if (text) bytes_add_text(&input, text);
-    if ((text || file_read("-", TEXT_LIMIT, &input)) && (code = machine_open_model(&t->on)) == EXIT_CODE_OK)
+    if ((text || file_read(t->file ? t->file : "-", TEXT_LIMIT, &input)) &&
+        (code = machine_open_model(&t->on)) == EXIT_CODE_OK)
         code = tokenize_text(t, input.data, input.n);
     bytes_free(&input);
     return code;
@@ -72,8 +79,8 @@ int cmd_tokenize(int n_args, char **args) {
     };
     const option_spec spec = {
         .command = "tokenize",
-        .usage = "[-m MODEL] [TEXT] [options] < text",
-        .about = "Convert TEXT, or all of stdin, to the model's token ids.",
+        .usage = "[-m MODEL] [TEXT | -f FILE] [options] < text",
+        .about = "Convert TEXT, a file, or all of stdin, to the model's token ids.",
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
         .max_positional = 1,

@@ -219,6 +219,17 @@ def a_profile_names_operations_and_layers_and_adds_up():
 
 
 @test
+def a_profile_at_a_terminal_has_a_bar_for_each_operation():
+    for columns, has_bars in ((100, True), (60, True), (40, False)):
+        code, shown = Terminal(*QUICK, '--profile', columns=columns, env=environment(LANG='C.UTF-8')).end()
+        equal(code, 0)
+        rows = [line for line in re.sub(r'\x1b\[[0-9;]*m', '', shown).split('\r\n') if re.match(r'linear ffn_down|attend ', line)]
+        check(len(rows) == 4 and all(len(line) <= columns for line in rows), columns, rows)
+        equal([bool(re.search('[\u2588-\u258f]', line)) for line in rows], [has_bars] * 4, (columns, rows))
+    check('\u2588' not in runnel(*QUICK, '--profile').ok().text, 'bars in a file')
+
+
+@test
 def the_trace_is_what_chrome_and_perfetto_read():
     with Folder() as folder:
         path = folder / 'trace.json'

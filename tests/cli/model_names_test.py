@@ -19,6 +19,16 @@ def world(folder, **changes):
     return environment(**{'HOME': str(folder), **{name: None for name in ALL_OF_THEM}, **changes})
 
 
+@test
+def quantize_takes_a_fetched_model_by_its_name():
+    with Folder() as folder:
+        put(folder, '.cache/runnel/models/small.gguf')
+        for name, out in (('small', 'a'), (MODEL, 'b')):
+            runnel('quantize', name, folder / out, 'Q4_0', '--allow-requantize', env=world(folder)).ok()
+        equal((folder / 'a').read_bytes(), (folder / 'b').read_bytes())
+        runnel('quantize', 'none-such', folder / 'c', 'Q4_0', env=world(folder)).fails(1, 'none-such: no such file')
+
+
 def put(folder, path, content=None):
     """A file of the user's: the model that comes with the program unless other content is given."""
     path = folder / path

@@ -4,7 +4,7 @@ import re
 
 from harness import MODEL, ROOT, Folder, check, environment, equal, main, runnel, test
 
-COMMANDS = ('run', 'infill', 'chat', 'batch', 'compare', 'score', 'embed', 'tokenize', 'detokenize', 'watermark', 'grammar', 'template', 'info', 'bench', 'convert', 'merge', 'quantize', 'imatrix', 'ngram-cache', 'serve', 'pull', 'list', 'show', 'rm', 'config')
+COMMANDS = ('run', 'infill', 'chat', 'chats', 'batch', 'compare', 'score', 'embed', 'tokenize', 'detokenize', 'watermark', 'grammar', 'template', 'info', 'bench', 'convert', 'merge', 'quantize', 'imatrix', 'ngram-cache', 'serve', 'pull', 'list', 'show', 'rm', 'config')
 
 WRONG = [
     # arguments, part of the message
@@ -105,7 +105,10 @@ WRONG = [
     (['run', '--amateur', 'm.gguf', 'x'], '--amateur: has no effect without --strategy contrastive-decoding'),
     (['run', '--strategy', 'contrastive-decoding', 'x'], 'amateur_model: the strategy needs the number of another model, or an engine with one'),
     (['run', '--strategy', 'tree', '--tree-width', '17', 'x'], '--tree-width: 17 is outside 1..16'),
-    (['run', '--strategy', 'tree', '--value', 'model', 'x'], 'value: "model" is neither likelihood nor rollout:R, R 1..15'),
+    (['run', '--strategy', 'tree', '--value', 'depth', 'x'], 'value: "depth" is neither likelihood nor rollout:R, R 1..15, nor model, model:N, N 0..15, nor callback'),
+    (['run', '--strategy', 'tree', '--value', 'model', 'x'], 'value: the strategy needs the number of another model, or an engine with one'),
+    (['run', '--strategy', 'tree', '--value', 'model:3', 'x'], 'value: 3 is no model'),
+    (['run', '--strategy', 'tree', '--value', 'callback', 'x'], 'value: callback: there is no function; only C has one to give'),
     (['run', '--strategy', 'beam', '--simulations', '5', 'x'], '--simulations: is an option of --strategy tree, not of beam'),
     (['run', '--guidance-scale', '101', 'x'], '--guidance-scale: 101 is outside 0..100'),
     (['run', '--negative-prompt', 'a', 'x'], '--negative-prompt: has no effect without --guidance-scale'),
@@ -129,8 +132,9 @@ WRONG = [
     (['run', 'a', '-p', 'b'], 'prompt: given more than once'),
     (['run', '-f', 'a', '--ids', '1'], 'prompt: given more than once'),
     (['batch', '--parallel', '0'], '--parallel: 0 is outside 1..1024'),
-    (['score'], 'needs either --ids or --text-file'),
-    (['score', '--ids', '1', '--text-file', 'x'], 'needs either --ids or --text-file'),
+    (['score', '--ids', '1', '--text-file', 'x'], 'exclude each other'),
+    (['score', '--ids', '1', 'x'], 'exclude each other'),
+    (['tokenize', '-f', 'x', 'y'], 'given twice'),
     (['score', '--ids', '1', '--temp', '0'], '--temp: unknown option (runnel score --help lists them)'),
     (['tokenize', '-n', '5'], '-n: unknown option (runnel tokenize --help lists them)'),
     (['bench', '-p', '1,,2'], "-p: '' is not a whole number"),

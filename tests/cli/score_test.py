@@ -52,6 +52,9 @@ def a_text_file_is_scored_with_its_begin_token():
         (folder / 'text').write_text(TEXT)
         equal(runnel('score', '--text-file', folder / 'text', '--json').ok().out, want)
         equal(runnel('score', '--text-file', '-', '--json', stdin=TEXT.encode()).ok().out, want)
+        for args, stdin in (([TEXT], b''), (['-f', folder / 'text'], b''), ([], TEXT.encode())):
+            equal(runnel('score', '--json', *args, stdin=stdin).ok().out, want, args)
+        runnel('score', stdin=b'').fails(1, 'stdin: empty')
         page = runnel('score', '--text-file', folder / 'text').ok().text
     check(f'tokens      {len(ids)}\n' in page and 'perplexity' in page, page)
 

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import struct
 import subprocess
 
 from harness import MODEL, PROGRAM, Folder, check, environment, equal, main, runnel, test
@@ -18,6 +19,51 @@ def detokenize_undoes_tokenize():
             ids = runnel('tokenize', *form, stdin=text).ok().out
             back = runnel('detokenize', stdin=ids).ok().out
             equal(back.removeprefix(b' ') if not text.startswith(b' ') else back, text, form)
+
+
+@test
+def tokenize_reads_a_file_as_it_reads_stdin():
+    with Folder() as folder:
+        for text in TEXTS:
+            (folder / 'text').write_bytes(text)
+            equal(runnel('tokenize', '-f', folder / 'text', stdin=b'x').ok().out, runnel('tokenize', stdin=text).ok().out)
+        equal(runnel('tokenize', '-f', '-', stdin=b'Tom').ok().out, runnel('tokenize', 'Tom').ok().out)
+
+
+def gguf_file(*keys):
+    def text(t):
+        return struct.pack('<Q', len(t)) + t.encode()
+    kinds = {int: (4, lambda v: struct.pack('<I', v)), float: (6, lambda v: struct.pack('<f', v)), str: (8, text), bool: (7, lambda v: bytes([v])),
+             list: (9, lambda v: struct.pack('<IQ', 8, len(v)) + b''.join(map(text, v)))}
+    body = b''.join(text(k) + struct.pack('<I', kinds[type(v)][0]) + kinds[type(v)][1](v) for k, v in keys)
+    return b'GGUF' + struct.pack('<IQQ', 3, 0, len(keys)) + body
+
+
+@test
+def info_says_what_other_files_are():
+    with Folder() as folder:
+        file = folder / 'file'
+        (folder / 'text').write_text(TEXTS[0].decode())
+        runnel('imatrix', '-f', folder / 'text', '-o', folder / 'imatrix').ok()
+        runnel('chat', '--chat-template', 'alpaca', '-n', '3', '--each-line', stdin=f'Hi\n/save {folder}/session kv\n'.encode()).ok()
+        made = [('imatrix', (folder / 'imatrix').read_bytes(), 'imatrix.'), ('session', (folder / 'session').read_bytes(), 'tokens'),
+                ('adapter', gguf_file(('general.type', 'adapter'), ('adapter.lora.alpha', 8.0), ('x', ['a', 'b']), ('y', True)), 'adapter.lora.alpha'),
+                ('mmproj', gguf_file(('general.architecture', 'clip'), ('clip.n', 3)), 'clip.n'),
+                ('eagle', b'\x12\0\0\0\0\0\0\0{"fc.weight": {} }' + bytes(8), ''), ('medusa', b'\x1a\0\0\0\0\0\0\0{"0.0.linear.weight": {}  }' + bytes(8), '')]
+        for kind, data, fact in made:
+            file.write_bytes(data)
+            got, = runnel('info', file, '--json').ok().lines
+            equal((got['kind'], got['bytes']), (kind, len(data)))
+            page = runnel('info', file).ok().text
+            check(any(fact in key for key in got['facts']) or not fact, kind, got)
+            check(fact in page and str(file) in page, page)
+            rng = random.Random(kind)
+            for _ in range(20):     # cut and changed ones are either described or refused
+                cut = bytearray(data[:rng.randrange(len(data))] if rng.random() < 0.5 else data)
+                for _ in range(3 * bool(cut)):
+                    cut[rng.randrange(min(len(cut), 200))] = rng.randrange(256)
+                file.write_bytes(cut)
+                check(runnel('info', file, '--json').code in (0, 1), cut[:200])
 
 
 @test

@@ -73,7 +73,7 @@ def library_of_tomorrow(folder, include):
     flags = f'-std=gnu17 -O0 -fPIC -fvisibility=hidden -ffp-contract=off -D_GNU_SOURCE -DRUNNEL_VERSION=\\"{version}\\" -I{include} -I{ROOT}/src'
     rules = [f'o{i}.o: {f}\n\tcc {flags} -c $< -o $@\n' for i, f in enumerate(sources)]
     objects = ' '.join(f'o{i}.o' for i in range(len(sources)))
-    needs = '-lpcre2-8 -lutf8proc -lm'
+    needs = '-lpcre2-8 -lutf8proc -lpng -ljpeg -lwebp -lwebpdemux -lgif -lm'
     rules.insert(0, f'librunnel.so.0: {objects}\n\tcc -shared -Wl,-soname,librunnel.so.0 -Wl,--version-script={ROOT}/cmake/librunnel.map '
                     f'-o $@ {objects} {BUILD}/librunnel.a {needs}\n')
     (lib / 'Makefile').write_text('\n'.join(rules))

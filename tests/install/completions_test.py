@@ -23,6 +23,11 @@ ANSWERS = [
     (['info', 'sm'], {'small', 'smooth.gguf'}),
     (['bench', '-p', ''], set()),                         # a number there, a prompt in run
     (['help', 'b'], {'batch', 'bench'}),
+    (['run', '--output-format', 'qw'], {'qwen3-coder'}),
+    (['chat', '--chat-template', 'sm'], {'smooth.gguf'}),
+    (['chat', '--chat-template', 'llama-'], {'llama-2', 'llama-3', 'llama-4'}),
+    (['chats', '--delete', ''], {'all'}),
+    (['quantize', 'smooth.gguf', 'out', 'Q5_K'], {'Q5_K', 'Q5_K_M', 'Q5_K_S'}),
 ]
 
 
@@ -95,6 +100,19 @@ def bash_offers_every_command_option_and_value(folder):
     assert in_bash(['run', '--kv-type', '=', 'f']) == {'f16', 'f32'}      # --kv-type=f, as bash cuts it
     assert in_bash(['run', '--kv-type', '=']) == {'f16', 'f32', 'q8', 'bf16'}
     assert {'--help', '--version'} <= in_bash([''])
+
+
+@test
+def bash_offers_the_models_that_the_program_lists(folder):
+    need('bash')
+    names = ['hf/org/repo/main/a-Q8_0.gguf', 'hf/org/repo/main/b-Q8_0.gguf', 'models/plain.gguf']
+    write(folder, {f'cache/{name}': '' for name in names})
+    there = {'cwd': folder, 'env': {'RUNNEL_CACHE': str(folder / 'cache'), 'HOME': str(folder), 'PATH': f'{PROGRAM.parent}:/usr/bin:/bin'}}
+    listed = [line.split()[0] for line in run(PROGRAM, 'list', **there).splitlines()[1:]]
+    assert in_bash(['run', '-m', ''], **there) >= set(listed) and len(listed) >= 2, listed
+    typed = run('bash', '-c', BASH.replace('_runnel\n', 'COMP_LINE="runnel run -m hf:"; COMP_POINT=${#COMP_LINE}; _runnel\n'), 'bash', FOLDER / 'runnel.bash',
+                'run', '-m', 'hf', ':', **there)
+    assert set(typed.split()) == {name[3:] for name in listed if name.startswith('hf:')}, (typed, listed)
 
 
 @test
