@@ -15,6 +15,7 @@
 #include <runnel/infill.h>
 #include <runnel/measure.h>
 #include <runnel/model.h>
+#include <runnel/picture.h>
 #include <runnel/request.h>
 #include <runnel/saved.h>
 #include <runnel/status.h>

@@ -7,6 +7,7 @@
 #include "app/rank_prompt.h"
 #include "app/term.h"
 #include "cli/command.h"
+#include "cli/embed_picture.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,6 +33,7 @@ typedef struct embed {
     embed_text *texts;
     size_t n_texts, n_begun;
     output out;
+    embed_picture picture;
 } embed;
 
 static const option embed_rows[] = {
@@ -273,14 +275,13 @@ int cmd_embed(int n_args, char **args) {
     options parsed;
     machine_init(&e.on);
     const option_group groups[] = {
-        MACHINE_MODEL_GROUP(&e.on),
-        MACHINE_SIZE_GROUP(&e.on),
-        MACHINE_ENGINE_GROUP(&e.on),
-        {"Embeddings", embed_rows, sizeof embed_rows / sizeof *embed_rows, &e},
+        MACHINE_MODEL_GROUP(&e.on),      MACHINE_SIZE_GROUP(&e.on),
+        MACHINE_ENGINE_GROUP(&e.on),     {"Embeddings", embed_rows, sizeof embed_rows / sizeof *embed_rows, &e},
+        EMBED_PICTURE_GROUP(&e.picture),
     };
     const option_spec spec = {
         .command = "embed",
-        .usage = "[-m MODEL] [TEXT .. | -f FILE] [options] < texts",
+        .usage = "[-m MODEL] [TEXT .. | -f FILE | --image FILE] [options]",
         .about = "Convert each TEXT, each line of FILE or each line of stdin to a vector.",
         .notes = notes,
         .groups = groups,
@@ -288,7 +289,9 @@ int cmd_embed(int n_args, char **args) {
         .max_positional = (size_t)n_args,
     };
     int code;
-    if (options_parse(&spec, n_args, args, &parsed, &code)) code = run_embed(&e, &parsed);
+    if (options_parse(&spec, n_args, args, &parsed, &code))
+        code = embed_picture_is_asked(&e.picture) ? embed_picture_run(&e.picture, e.on.model_name, &parsed)
+                                                  : run_embed(&e, &parsed);
     options_free(&parsed);
     machine_close(&e.on);
     free(e.texts);

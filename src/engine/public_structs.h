@@ -12,7 +12,7 @@ extern const struct sized_struct public_model_options, public_engine_options, pu
 // Filled by the library.
 extern const struct sized_struct public_chunk, public_model_info, public_engine_info, public_adapter_info,
     public_memory, public_engine_stats, public_stream_state, public_step_time, public_embed_shape, public_limits,
-    public_saved, public_infill_prompt, public_watermark_score;
+    public_saved, public_infill_prompt, public_watermark_score, public_picture_info, public_pixels;
 // Arrays, in a request and in a chunk.
 extern const struct sized_array public_parts, public_tokens, public_deltas;
 

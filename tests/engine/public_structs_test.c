@@ -166,6 +166,37 @@ static rn_status fill_watermark_score(struct rig *x, void *s, rn_error *err) {
     return detect(&w, s, err);
 }
 
+static rn_status fill_picture_info(struct rig *x, void *s, rn_error *err) {
+    // One white pixel: BITMAPFILEHEADER, OS/2's header, and a row of 3 bytes in 4.
+    static const unsigned char bmp[30] = {
+        'B', 'M', [10] = 26, [14] = 12, [18] = 1, [20] = 1, [22] = 1, [24] = 24, [26] = 255, 255, 255};
+    rn_picture *p = NULL;
+    (void)x;
+    if (!CHECK_OK(rn_picture_open(bmp, sizeof bmp, &p, err), err)) return err->code;
+    const rn_status st = rn_picture_get_info(p, s, err);
+    rn_picture_close(p);
+    return st;
+}
+
+static rn_status fill_pixels(struct rig *x, void *s, rn_error *err) {
+    static const char config[] = "{\"image_processor_type\": \"SiglipImageProcessor\", \"size\": 2}";
+    static const unsigned char bmp[30] = {
+        'B', 'M', [10] = 26, [14] = 12, [18] = 1, [20] = 1, [22] = 1, [24] = 24, [26] = 255, 255, 255};
+    char path[512];
+    rn_picture *p = NULL;
+    rn_picture_processor *by = NULL;
+    (void)x;
+    snprintf(path, sizeof path, "%s/preprocessor_config.json", temp_dir());
+    if (!write_file(path, config, sizeof config - 1) || !CHECK_OK(rn_picture_open(bmp, sizeof bmp, &p, err), err))
+        return RN_E_IO;
+    rn_status st = rn_picture_processor_open(temp_dir(), &by, err);
+    if (st == RN_OK) st = rn_picture_process(by, p, s, err);
+    if (st == RN_OK && ((rn_pixels *)s)->struct_size >= public_pixels.first) rn_free(((rn_pixels *)s)->values);
+    rn_picture_processor_close(by);
+    rn_picture_close(p);
+    return st;
+}
+
 #define INIT(noun) (void (*)(void *, size_t)) rn_##noun##_init_sized
 static const struct row {
     const struct sized_struct *form;
@@ -194,6 +225,8 @@ static const struct row {
     {&public_limits, NULL, fill_limits},
     {&public_watermark, INIT(watermark), take_watermark},
     {&public_watermark_score, NULL, fill_watermark_score},
+    {&public_picture_info, NULL, fill_picture_info},
+    {&public_pixels, NULL, fill_pixels},
 };
 
 static bool rig_open(struct rig *x) {

@@ -1,0 +1,66 @@
+// engine/picture_api.c - pictures of the public interface.
+#include "base/mem.h"
+#include "engine/public_structs.h"
+#include "formats/folder/preprocessor.h"
+#include "media/picture.h"
+#include <string.h>
+
+struct rn_picture {
+    struct picture p;
+};
+
+rn_status rn_picture_open(const void *file, size_t n_bytes, rn_picture **out, rn_error *err) {
+    if (!out || (!file && n_bytes)) return fail(err, RN_E_ARG, "rn_picture_open: %s is NULL", out ? "file" : "out");
+    *out = NULL;
+    rn_picture *const made = mem_alloc(sizeof *made);
+    if (!made) return fail(err, RN_E_NOMEM, "picture: out of memory");
+    const rn_status st = picture_decode(file, n_bytes, &made->p, err);
+    if (st == RN_OK)
+        *out = made;
+    else
+        mem_free(made);
+    return st;
+}
+
+rn_status rn_picture_get_info(const rn_picture *p, rn_picture_info *info, rn_error *err) {
+    const rn_status st = sized_check(&public_picture_info, info, err);
+    if (st != RN_OK) return st;
+    const rn_picture_info ours = {.width = p->p.width, .height = p->p.height, .rgb = p->p.rgb, .format = p->p.format};
+    sized_write(&public_picture_info, &ours, info);
+    return RN_OK;
+}
+
+void rn_picture_close(rn_picture *p) {
+    if (p) picture_free(&p->p);
+    mem_free(p);
+}
+
+struct rn_picture_processor {
+    struct pipeline pipeline;
+};
+
+rn_status rn_picture_processor_open(const char *path, rn_picture_processor **out, rn_error *err) {
+    if (!out || !path) return fail(err, RN_E_ARG, "rn_picture_processor_open: %s is NULL", out ? "path" : "out");
+    *out = NULL;
+    rn_picture_processor *const made = mem_alloc(sizeof *made);
+    if (!made) return fail(err, RN_E_NOMEM, "picture processor: out of memory");
+    const rn_status st = preprocessor_open(path, &made->pipeline, err);
+    if (st == RN_OK)
+        *out = made;
+    else
+        mem_free(made);
+    return st;
+}
+
+rn_status rn_picture_process(const rn_picture_processor *by, const rn_picture *p, rn_pixels *out, rn_error *err) {
+    rn_status st = sized_check(&public_pixels, out, err);
+    struct pixels made;
+    if (st == RN_OK) st = pipeline_run(&by->pipeline, &p->p, &made, err);
+    if (st != RN_OK) return st;
+    rn_pixels ours = {.values = made.values, .n_dims = made.n_dims};
+    memcpy(ours.shape, made.shape, sizeof made.shape);
+    sized_write(&public_pixels, &ours, out);
+    return RN_OK;
+}
+
+void rn_picture_processor_close(rn_picture_processor *p) { mem_free(p); }

@@ -1,0 +1,221 @@
+// formats/folder/preprocessor.c - see preprocessor.h. Members and defaults are those of transformers' image processors.
+#include "formats/folder/preprocessor.h"
+#include "base/file_map.h"
+#include "base/paths.h"
+#include "formats/json/json_tree.h"
+#include "formats/limits.h"
+#include "formats/package_build.h"
+#include <string.h>
+
+#define CLIP_MEAN {0.48145466, 0.4578275, 0.40821073}
+#define CLIP_STD  {0.26862954, 0.26130258, 0.27577711}
+#define HALF      {0.5, 0.5, 0.5}
+
+// Of each class: what its members are where the file has none.
+static const struct family {
+    const char *name;             // without Fast or Pil behind it
+    enum pipeline_step_kind size; // what a lone number as `size` means
+    uint32_t side, factor;        // of `size` and `crop_size`; sides are multiples of patches and merges
+    bool crops, can_pad;
+    double mean[3], std[3];
+} families[] = {
+    {"CLIPImageProcessor", PIPELINE_RESIZE_EDGE, .side = 224, .crops = true, .mean = CLIP_MEAN, .std = CLIP_STD},
+    {"CLIPFeatureExtractor", PIPELINE_RESIZE_EDGE, .side = 224, .crops = true, .mean = CLIP_MEAN, .std = CLIP_STD},
+    {"LlavaImageProcessor", PIPELINE_RESIZE_EDGE, .side = 224, .crops = true, .can_pad = true, .mean = CLIP_MEAN,
+     .std = CLIP_STD},
+    {"SiglipImageProcessor", PIPELINE_RESIZE, .side = 224, .mean = HALF, .std = HALF},
+    {"Qwen2VLImageProcessor", PIPELINE_RESIZE_AREA, .mean = CLIP_MEAN, .std = CLIP_STD},
+};
+enum { N_FAMILIES = sizeof families / sizeof *families };
+enum { QWEN2_MIN_PIXELS = 56 * 56, QWEN2_MAX_PIXELS = 28 * 28 * 1280 };
+
+// ---- members ----------------------------------------------------------------------------------------------------------
+
+// Each leaves *out as it is where the member is absent.
+static rn_status read_flag(const struct json_node *of, const char *name, bool *out, rn_error *err) {
+    const struct json_node *const v = json_member(of, name);
+    const rn_status st = v ? json_bool(v, out, err) : RN_OK;
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
+}
+
+static rn_status read_count(const struct json_node *of, const char *name, int64_t max, uint32_t *out, rn_error *err) {
+    const struct json_node *const v = json_member(of, name);
+    int64_t n = 0;
+    const rn_status st = v ? json_int(v, 1, max, &n, err) : RN_OK;
+    if (st != RN_OK) return fail_in(err, st, "member %s", name);
+    if (v) *out = (uint32_t)n;
+    return RN_OK;
+}
+
+static rn_status read_number(const struct json_node *of, const char *name, double min, double max, double *out,
+                             rn_error *err) {
+    const struct json_node *const v = json_member(of, name);
+    const rn_status st = v ? json_double(v, min, max, out, err) : RN_OK;
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
+}
+
+static rn_status read_three(const struct json_node *of, const char *name, double min, double max, double out[3],
+                            rn_error *err) {
+    const struct json_node *const list = json_member(of, name);
+    if (!list) return RN_OK;
+    if (list->kind != JSON_ARRAY || list->n_items != 3)
+        return fail(err, RN_E_FORMAT, "member %s: must be a list of three numbers", name);
+    const struct json_node *v = json_first(list);
+    for (int c = 0; c < 3; c++, v = json_next(v)) {
+        const rn_status st = json_double(v, min, max, &out[c], err);
+        if (st != RN_OK) return fail_in(err, st, "member %s", name);
+    }
+    return RN_OK;
+}
+
+// A number, {"height", "width"} or {"shortest_edge"}: what a picture is resized to, or cropped to.
+static rn_status read_sides(const struct json_node *of, const char *name, struct pipeline_step *s, rn_error *err) {
+    const struct json_node *const v = json_member(of, name);
+    if (!v) return RN_OK;
+    if (v->kind != JSON_OBJECT) {
+        const rn_status st = read_count(of, name, PIPELINE_MAX_SIDE, &s->width, err);
+        s->height = s->width;
+        return st;
+    }
+    const bool has_edge = json_member(v, "shortest_edge"),
+               has_sides = json_member(v, "height") && json_member(v, "width");
+    if (has_edge == has_sides || json_member(v, "longest_edge") || (has_edge && s->kind == PIPELINE_CROP))
+        return fail(err, RN_E_UNSUPPORTED, "member %s: a number, height and width%s are supported", name,
+                    s->kind == PIPELINE_CROP ? "" : ", or shortest_edge alone");
+    rn_status st = read_count(v, has_edge ? "shortest_edge" : "width", PIPELINE_MAX_SIDE, &s->width, err);
+    if (st == RN_OK && has_sides) st = read_count(v, "height", PIPELINE_MAX_SIDE, &s->height, err);
+    if (s->kind != PIPELINE_CROP) s->kind = has_edge ? PIPELINE_RESIZE_EDGE : PIPELINE_RESIZE;
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
+}
+
+// ---- the pipeline -----------------------------------------------------------------------------------------------------
+
+static rn_status read_filter(const struct json_node *of, enum resize_filter *out, rn_error *err) {
+    const struct json_node *const v = json_member(of, "resample");
+    int64_t n = RESIZE_BICUBIC;
+    const rn_status st = v ? json_int(v, 0, RESIZE_N_FILTERS - 1, &n, err) : RN_OK;
+    *out = (enum resize_filter)n;
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member resample");
+}
+
+// Qwen2-VL: an area in min_pixels and max_pixels, or in `size` under the names of edges; patches.
+static rn_status read_area(const struct json_node *of, struct pipeline *out, struct pipeline_step *s, rn_error *err) {
+    const struct json_node *const size = json_member(of, "size");
+    s->min_pixels = QWEN2_MIN_PIXELS, s->max_pixels = QWEN2_MAX_PIXELS;
+    out->patch_size = 14, out->merge_size = 2, out->patch_frames = 2;
+    rn_status st = read_count(of, "patch_size", 64, &out->patch_size, err);
+    if (st == RN_OK) st = read_count(of, "merge_size", 8, &out->merge_size, err);
+    if (st == RN_OK) st = read_count(of, "temporal_patch_size", 4, &out->patch_frames, err);
+    if (st == RN_OK && size) st = read_count(size, "shortest_edge", PICTURE_MAX_PIXELS, &s->min_pixels, err);
+    if (st == RN_OK && size) st = read_count(size, "longest_edge", PICTURE_MAX_PIXELS, &s->max_pixels, err);
+    if (st == RN_OK) st = read_count(of, "min_pixels", PICTURE_MAX_PIXELS, &s->min_pixels, err);
+    if (st == RN_OK) st = read_count(of, "max_pixels", PICTURE_MAX_PIXELS, &s->max_pixels, err);
+    if (st == RN_OK && s->min_pixels > s->max_pixels)
+        st = fail(err, RN_E_FORMAT, "min_pixels %u is more than max_pixels %u", s->min_pixels, s->max_pixels);
+    s->width = out->patch_size * out->merge_size;
+    return st;
+}
+
+static void add_step(struct pipeline *p, struct pipeline_step s) { p->steps[p->n_steps++] = s; }
+
+static rn_status read_steps(const struct json_node *of, const struct family *f, struct pipeline *out, rn_error *err) {
+    bool resizes = true, crops = f->crops, pads = false;
+    struct pipeline_step resize = {.kind = f->size, .width = f->side, .height = f->side};
+    struct pipeline_step crop = {.kind = PIPELINE_CROP, .width = f->side, .height = f->side};
+    rn_status st = read_flag(of, "do_resize", &resizes, err);
+    if (st == RN_OK) st = read_flag(of, "do_center_crop", &crops, err);
+    if (st == RN_OK) st = read_flag(of, "do_pad", &pads, err);
+    if (st == RN_OK && pads && !f->can_pad)
+        st = fail(err, RN_E_UNSUPPORTED, "member do_pad: is not supported for %s", f->name);
+    if (st == RN_OK) st = read_filter(of, &resize.filter, err);
+    if (st == RN_OK)
+        st =
+            f->size == PIPELINE_RESIZE_AREA ? read_area(of, out, &resize, err) : read_sides(of, "size", &resize, err);
+    if (st == RN_OK) st = read_sides(of, "crop_size", &crop, err);
+    if (st != RN_OK) return st;
+    if (pads) add_step(out, (struct pipeline_step){.kind = PIPELINE_PAD_SQUARE});
+    if (resizes) add_step(out, resize);
+    if (crops) add_step(out, crop);
+    return RN_OK;
+}
+
+static rn_status read_scale(const struct json_node *of, const struct family *f, struct pipeline *out, rn_error *err) {
+    bool rescales = true, normalizes = true;
+    out->rescale = 1 / 255.0;
+    memcpy(out->mean, f->mean, sizeof out->mean);
+    memcpy(out->std, f->std, sizeof out->std);
+    rn_status st = read_flag(of, "do_rescale", &rescales, err);
+    if (st == RN_OK) st = read_flag(of, "do_normalize", &normalizes, err);
+    if (st == RN_OK) st = read_number(of, "rescale_factor", 1e-9, 1e3, &out->rescale, err);
+    if (st == RN_OK) st = read_three(of, "image_mean", -1e3, 1e3, out->mean, err);
+    if (st == RN_OK) st = read_three(of, "image_std", 1e-6, 1e3, out->std, err);
+    if (!rescales) out->rescale = 1;
+    out->normalizes = normalizes;
+    return st;
+}
+
+static rn_status find_family(const struct json_node *of, const struct family **out, rn_error *err) {
+    const struct json_node *name = json_member(of, "image_processor_type");
+    if (!name) name = json_member(of, "feature_extractor_type");
+    if (!name || name->kind != JSON_STRING)
+        return fail(err, RN_E_FORMAT, "member image_processor_type: missing, or no string");
+    for (size_t i = 0; i < N_FAMILIES; i++) {
+        const size_t n = strlen(families[i].name);
+        if (name->n_text < n || memcmp(name->text, families[i].name, n) != 0) continue;
+        const size_t n_more = name->n_text - n;
+        if (n_more && !(n_more == 4 && memcmp(name->text + n, "Fast", 4) == 0) &&
+            !(n_more == 3 && memcmp(name->text + n, "Pil", 3) == 0))
+            continue;
+        *out = &families[i];
+        return RN_OK;
+    }
+    return fail(err, RN_E_UNSUPPORTED,
+                "image_processor_type %.*s: is not supported; those of CLIP, LLaVA, SigLIP and Qwen2-VL are",
+                name->n_text < 60 ? (int)name->n_text : 60, name->text);
+}
+
+rn_status preprocessor_read(const char *text, size_t n, struct pipeline *out, rn_error *err) {
+    struct json_tree tree = {0};
+    const struct family *f = NULL;
+    *out = (struct pipeline){0};
+    rn_status st = json_read(&tree, text, n, err);
+    if (st == RN_OK && tree.nodes[0].kind != JSON_OBJECT)
+        st = fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(&tree.nodes[0]));
+    if (st == RN_OK) {
+        const struct json_node *const inner = json_member(&tree.nodes[0], "image_processor"),
+                                      *const of = inner ? inner : &tree.nodes[0];
+        st = find_family(of, &f, err);
+        if (st == RN_OK) st = read_steps(of, f, out, err);
+        if (st == RN_OK) st = read_scale(of, f, out, err);
+    }
+    json_free(&tree);
+    return st;
+}
+
+rn_status preprocessor_open(const char *folder, struct pipeline *out, rn_error *err) {
+    static const struct {
+        const char *sub, *name;
+    } places[] = {{NULL, "preprocessor_config.json"},
+                  {NULL, "processor_config.json"},
+                  {"vision_tower", "preprocessor_config.json"}};
+    char path[PATH_BYTES];
+    bool found = false;
+    rn_status st = RN_OK;
+    if (!path_is_folder(folder))
+        return fail(err, RN_E_UNSUPPORTED, "%s: pictures need a model folder; this is none",
+                    package_shown_path(folder));
+    for (size_t i = 0; i < sizeof places / sizeof *places && st == RN_OK && !found; i++)
+        st = path_in_folder(folder, places[i].sub, places[i].name, path, &found, err);
+    if (st != RN_OK) return package_in_file(folder, st, err);
+    if (!found)
+        return fail(err, RN_E_IO, "%s: has no preprocessor_config.json, so takes no pictures",
+                    package_shown_path(folder));
+    if (path_file_bytes(path) > FOLDER_MAX_CONFIG_BYTES)
+        return fail(err, RN_E_LIMIT, "%s: %llu bytes, limit %d", package_shown_path(path),
+                    (unsigned long long)path_file_bytes(path), FOLDER_MAX_CONFIG_BYTES);
+    file_map map = {.fd = -1};
+    st = file_map_open(path, FILE_LOAD_READ, NULL, NULL, &map, err);
+    if (st == RN_OK) st = package_in_file(path, preprocessor_read((const char *)map.data, map.size, out, err), err);
+    file_map_close(&map);
+    return st;
+}

@@ -1,0 +1,19 @@
+// formats/folder/preprocessor.h - how a Hugging Face folder's model wants its pictures: preprocessor_config.json as a pipeline.
+#ifndef RN_FORMATS_FOLDER_PREPROCESSOR_H
+#define RN_FORMATS_FOLDER_PREPROCESSOR_H
+
+#include "media/pipeline.h"
+
+/**
+ * Read preprocessor_config.json, the image_processor of processor_config.json, or vision_tower/preprocessor_config.json (VILA):
+ * the first that is there.
+ *
+ * @param folder  of the model.
+ * @return RN_E_FORMAT: malformed, or outside of docs/limits.md; RN_E_UNSUPPORTED: another class, or a member of it, by name; RN_E_IO: no such
+ *         file, or it cannot be read; RN_E_LIMIT; RN_E_NOMEM.
+ */
+rn_status preprocessor_open(const char *folder, struct pipeline *out, rn_error *err);
+rn_status preprocessor_read(const char *text, size_t n, struct pipeline *out,
+                            rn_error *err); // of the first form or the second
+
+#endif

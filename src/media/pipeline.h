@@ -1,0 +1,54 @@
+// media/pipeline.h - from a picture to the numbers that a vision tower reads: a list of steps, as data.
+//
+// formats/folder/preprocessor.h reads it from a model's folder. The definitions are those of the image processors of
+// transformers over Pillow, whose bytes and floats it gives.
+// Ownership: the numbers are the caller's, freed with mem_free(). Threads: a pipeline is immutable; any.
+#ifndef RN_MEDIA_PIPELINE_H
+#define RN_MEDIA_PIPELINE_H
+
+#include "media/picture.h"
+#include "media/resize.h"
+#include <stdbool.h>
+
+enum pipeline_step_kind {
+    PIPELINE_PAD_SQUARE,  // centred, with the mean color; the spare pixel goes to the right and below
+    PIPELINE_RESIZE,      // to width x height
+    PIPELINE_RESIZE_EDGE, // the shorter side to `width`, the other one by ratio, rounded down
+    PIPELINE_RESIZE_AREA, // Qwen2-VL: sides are multiples of `width`, the area between min_pixels and max_pixels
+    PIPELINE_CROP,        // width x height of the middle; what is beyond the picture is black
+};
+
+enum { PIPELINE_MAX_STEPS = 4, PIPELINE_MAX_SIDE = 4096 };
+
+struct pipeline_step {
+    enum pipeline_step_kind kind;
+    uint32_t width, height;
+    uint32_t min_pixels, max_pixels;
+    enum resize_filter filter;
+};
+
+struct pipeline {
+    struct pipeline_step steps[PIPELINE_MAX_STEPS];
+    size_t n_steps;
+    double rescale;         // what a byte is multiplied with
+    bool normalizes;        // then mean is subtracted, and it is divided by std
+    double mean[3], std[3]; // of red, green and blue; the mean is also the color of a padding
+    // 0: the result is [3][height][width]. Else Qwen2-VL's patches of so many pixels a side: [n_patches][3 * patch_frames * patch_size^2],
+    // in the order of blocks of merge_size x merge_size, each patch channel by channel, as many equal frames in each.
+    uint32_t patch_size, patch_frames, merge_size;
+};
+
+struct pixels {
+    size_t n_dims, shape[3];
+    float *values;
+};
+
+/**
+ * Run a pipeline.
+ *
+ * @param out  zeros where it fails.
+ * @return RN_E_LIMIT: a step would make more than PICTURE_MAX_PIXELS; RN_E_NOMEM.
+ */
+rn_status pipeline_run(const struct pipeline *p, const struct picture *in, struct pixels *out, rn_error *err);
+
+#endif

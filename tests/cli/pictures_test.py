@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""tests/cli/pictures_test.py - pictures: `runnel embed --image`, and random files of every format against Pillow.
+
+Pillow is looked for in this Python, in the one that $RUNNEL_TEST_PYTHON names, and in the environment of `./dev setup --clients`; without it that
+comparison is skipped. RUNNEL_TEST_SEED sets the first picture, RUNNEL_TEST_FULL=1 makes it 20,000.
+"""
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from harness import PROGRAM, ROOT, Skip, check, main, runnel, test
+
+FULL = bool(os.environ.get('RUNNEL_TEST_FULL'))
+SEED = os.environ.get('RUNNEL_TEST_SEED', '1')
+PICTURES = ROOT / 'tests/media/pictures'
+TOOL = Path(PROGRAM).parent / 'tests/picture_bytes'
+
+
+def python_with_pillow(least=1):
+    for python in [sys.executable, os.environ.get('RUNNEL_TEST_PYTHON'), ROOT / 'build/clients/python/bin/python']:
+        if python and os.access(python, os.X_OK) and subprocess.run([python, '-c', f'import PIL; assert int(PIL.__version__.split(".")[0]) >= {least}'], capture_output=True, check=False).returncode == 0:
+            return str(python)
+    raise Skip(f'Python package pillow {least} or newer is not installed (./dev setup --clients; RUNNEL_TEST_PYTHON names a Python that has it)')
+
+
+def decoded(*args, **more):
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / 'out.npy'
+        runnel('embed', *args, '--npy', str(out), **more).ok()
+        return out.read_bytes()
+
+
+@test
+def random_pictures_of_every_format_have_the_pixels_of_pillow():
+    python = python_with_pillow()
+    if not TOOL.exists():
+        raise Skip(f'{TOOL} is not built')
+    with tempfile.TemporaryDirectory() as folder:
+        r = subprocess.run([python, '-B', ROOT / 'tests/media/pillow_pictures.py', TOOL, folder, SEED, '20000' if FULL else '400'], capture_output=True, text=True,
+                           check=False)
+        check(r.returncode == 0, r.stdout[-2000:] + r.stderr[-2000:])
+
+
+@test
+def random_resizes_have_the_bytes_of_pillow():
+    python = python_with_pillow(13) # older ones always begin with the horizontal pass
+    if not TOOL.exists():
+        raise Skip(f'{TOOL} is not built')
+    r = subprocess.run([python, '-B', ROOT / 'tests/media/pillow_resize.py', TOOL, SEED, '20000' if FULL else '500'], capture_output=True, text=True, check=False)
+    check(r.returncode == 0, r.stdout[-2000:] + r.stderr[-2000:])
+
+
+@test
+def embed_writes_what_a_model_makes_of_a_picture():
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / 'preprocessor_config.json').write_text(
+            '{"image_processor_type": "SiglipImageProcessor", "size": {"height": 2, "width": 3}, "image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5]}')
+        white = Path(folder) / 'white.bmp' # 5 x 1 pixels of 24 bits, OS/2's header
+        white.write_bytes(b'BM' + bytes(8) + b'\x1a\0\0\0' + b'\x0c\0\0\0' + b'\5\0' + b'\1\0' + b'\1\0' + b'\x18\0' + b'\xff' * 15 + b'\0')
+        file = decoded('-m', folder, '--image', str(white), '--stage', 'pixels')
+        check(b"'descr': '<f4', 'fortran_order': False, 'shape': (3, 2, 3), " in file[:192], file[:192])
+        check(struct.unpack('<18f', file[192:]) == (1,) * 18, file[192:])
+        for model, why in [(ROOT / 'models/stories.gguf', 'need a model folder'), (PICTURES, 'no preprocessor_config.json')]:
+            r = runnel('embed', '-m', str(model), '--image', str(white), '--stage', 'pixels', '--npy', str(Path(folder) / 'x.npy'))
+            check(r.code == 1 and why in r.err, r.err)
+        r = runnel('embed', '-m', folder, '-t', '1', '--image', str(white), '--stage', 'pixels', '--npy', 'x.npy')
+        check(r.code == 2 and '--threads: has no effect with --image' in r.err, r.err)
+
+
+@test
+def embed_writes_the_pixels_of_a_picture_as_numpy_reads_them():
+    for name in ('rgb.bmp', 'p.bmp', '1.bmp'): # a format that every build reads
+        want = (PICTURES / f'{name}.rgb').read_bytes()
+        file = decoded('--image', str(PICTURES / name), '--stage', 'decoded')
+        head, pixels = file[:192], file[192:]
+        check(head.startswith(b"\x93NUMPY\x01\x00\xb6\x00{'descr': '|u1', 'fortran_order': False, 'shape': (9, 13, 3), }") and head.endswith(b'\n'), head)
+        check(pixels == want[4:], name)
+        check(decoded('--image', '-', stdin=(PICTURES / name).read_bytes()) == file, name)
+
+
+@test
+def pictures_that_cannot_be_read_are_named_and_nothing_is_written():
+    with tempfile.TemporaryDirectory() as folder:
+        out, broken, text = Path(folder) / 'out.npy', Path(folder) / 'broken.bmp', Path(folder) / 'a.txt'
+        broken.write_bytes((PICTURES / 'rgb.bmp').read_bytes()[:-1])
+        text.write_bytes(b'hello')
+        large = Path(folder) / 'large.png'
+        large.write_bytes(b'\x89PNG\r\n\x1a\n' + bytes(20 << 20))
+        for path, why in [(broken, 'picture: BMP: it ends early'), (text, 'not a picture by its first bytes'), (large, '20971520')]:
+            r = runnel('embed', '--image', str(path), '--npy', str(out))
+            check(r.code == 1 and str(path) in r.err and why in r.err, r.err)
+            check(not out.exists(), path)
+
+
+@test
+def options_that_have_no_effect_on_a_picture_are_refused():
+    picture = str(PICTURES / 'rgb.bmp')
+    for args, why in [(['--image', picture], 'needs --npy'), (['--npy', 'x.npy'], 'need --image'), (['--image', picture, '--npy', picture], 'would overwrite'),
+                      (['a text', '--image', picture, '--npy', 'x.npy'], 'exclude each other'),
+                      (['--pooling', 'mean', '--image', picture, '--npy', 'x.npy'], '--pooling: has no effect'),
+                      (['-m', 'x.gguf', '--image', picture, '--npy', 'x.npy'], 'has no effect')]:
+        r = runnel('embed', *args)
+        check(r.code == 2 and why in r.err, args, r.err)
+
+
+main()

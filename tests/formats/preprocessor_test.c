@@ -1,0 +1,197 @@
+// tests/formats/preprocessor_test.c - preprocessor_config.json: the numbers of transformers' image processors, and what is refused.
+#include "base/mem.h"
+#include "formats/folder/preprocessor.h"
+#include "tests/check.h"
+#include "tests/support/npy.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const pictures[] = {"wide", "tall", "gray", "alpha"};
+
+static bool open_picture(const char *folder, const char *name, struct picture *out) {
+    char path[128];
+    size_t n = 0;
+    snprintf(path, sizeof path, "goldens/%s/%s.png", folder, name);
+    uint8_t *const file = read_file(shared_path(path), &n);
+    rn_error err = {0};
+    const rn_status st = file ? picture_decode(file, n, out, &err) : RN_E_IO;
+    free(file);
+    if (st == RN_E_UNSUPPORTED) test_skip("%s", err.text);
+    return st == RN_OK || (st != RN_E_UNSUPPORTED && !CHECK_OK(st, &err) && false);
+}
+
+// Tolerance 1e-6: floats of about 2 lie 2e-7 apart. n_frames: of the equal frames of Qwen2-VL's patches the goldens have the first one.
+static void compare(const char *folder, const char *name, const char *suffix, const struct pipeline *p,
+                    size_t n_frames) {
+    char path[128];
+    struct picture picture = {0};
+    struct pixels got = {0};
+    struct npy want = {0};
+    rn_error err = {0};
+    float far = 0;
+    snprintf(path, sizeof path, "goldens/%s/%s.%s.npy", folder, name, suffix);
+    check_note("%s", path);
+    if (!open_picture(folder, name, &picture)) return;
+    if (npy_read(shared_path(path), &want) && CHECK_OK(pipeline_run(p, &picture, &got, &err), &err) &&
+        CHECK_INT(got.n_dims, want.n_dims) && CHECK_INT(got.shape[0], want.shape[0]) &&
+        CHECK_INT(got.shape[1], want.shape[1] * n_frames)) {
+        const size_t run = n_frames > 1 ? want.shape[1] / 3 : want.shape[1] * want.shape[2],
+                     n_runs = want.shape[0] * (n_frames > 1 ? 3 : 1);
+        for (size_t r = 0; r < n_runs; r++)
+            for (size_t frame = 0; frame < n_frames; frame++)
+                for (size_t i = 0; i < run; i++)
+                    far = fmaxf(far, fabsf(got.values[(r * n_frames + frame) * run + i] - want.data[r * run + i]));
+        check_note("%s: %g", path, (double)far);
+        CHECK(far <= 1e-6F);
+    }
+    mem_free(got.values);
+    npy_free(&want);
+    picture_free(&picture);
+}
+
+TEST(pixels_are_those_of_transformers) {
+    static const struct {
+        const char *folder, *suffix;
+        size_t n_frames;
+    } cases[] = {{"llava", "pixels", 1}, {"siglip", "pixels", 1}, {"qwen2-vl", "patches", 2}};
+    if (!shared_dir()) {
+        test_skip("no shared material: set RUNNEL_SHARED");
+        return;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char folder[64];
+        struct pipeline p;
+        rn_error err = {0};
+        snprintf(folder, sizeof folder, "goldens/%s", cases[i].folder);
+        if (CHECK_OK(preprocessor_open(shared_path(folder), &p, &err), &err))
+            for (size_t k = 0; k < 4; k++)
+                compare(cases[i].folder, pictures[k], cases[i].suffix, &p, cases[i].n_frames);
+    }
+}
+
+// Goldens whose folders have no such file, or the file of another variant.
+TEST(pixels_of_other_settings_are_those_of_transformers) {
+    static const struct {
+        const char *folder, *suffix, *text;
+        size_t n_pictures;
+    } cases[] = {
+        {"llava", "padded-pixels",
+         "{\"image_processor_type\":\"LlavaImageProcessor\",\"do_pad\":true,\"size\":{\"shortest_edge\":56},\"crop_size\":56}",
+         2},
+        {"smolvlm", "pixels",
+         "{\"image_processor\":{\"image_processor_type\":\"SiglipImageProcessorFast\",\"size\":56}}", 4},
+    };
+    if (!shared_dir()) {
+        test_skip("no shared material: set RUNNEL_SHARED");
+        return;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pipeline p;
+        rn_error err = {0};
+        if (CHECK_OK(preprocessor_read(cases[i].text, strlen(cases[i].text), &p, &err), &err))
+            for (size_t k = 0; k < cases[i].n_pictures; k++)
+                compare(cases[i].folder, pictures[k], cases[i].suffix, &p, 1);
+    }
+}
+
+#define CLIP(members) "{\"image_processor_type\":\"CLIPImageProcessor\"" members "}"
+#define QWEN(members) "{\"image_processor_type\":\"Qwen2VLImageProcessor\"" members "}"
+
+TEST(what_is_not_supported_is_named) {
+    static const struct {
+        const char *text;
+        rn_status code;
+        const char *why;
+    } cases[] = {
+        {"", RN_E_FORMAT, "not JSON"},
+        {"[]", RN_E_FORMAT, "must be an object"},
+        {"{}", RN_E_FORMAT, "image_processor_type: missing"},
+        {"{\"image_processor_type\":\"PixtralImageProcessor\"}", RN_E_UNSUPPORTED,
+         "PixtralImageProcessor: is not supported"},
+        {"{\"image_processor_type\":\"CLIPImageProcessorX\"}", RN_E_UNSUPPORTED,
+         "CLIPImageProcessorX: is not supported"},
+        {CLIP(",\"size\":0"), RN_E_FORMAT, "member size"},
+        {CLIP(",\"size\":4096"), RN_OK, NULL},
+        {CLIP(",\"size\":4097"), RN_E_FORMAT, "member size"},
+        {CLIP(",\"size\":{}"), RN_E_UNSUPPORTED, "member size"},
+        {CLIP(",\"size\":{\"shortest_edge\":5,\"longest_edge\":9}"), RN_E_UNSUPPORTED, "member size"},
+        {CLIP(",\"size\":{\"height\":5}"), RN_E_UNSUPPORTED, "member size"},
+        {CLIP(",\"size\":{\"height\":5,\"width\":-5}"), RN_E_FORMAT, "member width"},
+        {CLIP(",\"crop_size\":{\"shortest_edge\":5}"), RN_E_UNSUPPORTED, "member crop_size"},
+        {CLIP(",\"do_resize\":1"), RN_E_FORMAT, "member do_resize"},
+        {CLIP(",\"do_pad\":true"), RN_E_UNSUPPORTED, "member do_pad"},
+        {CLIP(",\"resample\":6"), RN_E_FORMAT, "member resample"},
+        {CLIP(",\"rescale_factor\":0"), RN_E_FORMAT, "member rescale_factor"},
+        {CLIP(",\"image_mean\":[1,2]"), RN_E_FORMAT, "member image_mean"},
+        {CLIP(",\"image_mean\":[1,2,\"x\"]"), RN_E_FORMAT, "member image_mean"},
+        {CLIP(",\"image_std\":[1,0,1]"), RN_E_FORMAT, "member image_std"},
+        {QWEN(",\"min_pixels\":10,\"max_pixels\":10"), RN_OK, NULL},
+        {QWEN(",\"min_pixels\":11,\"max_pixels\":10"), RN_E_FORMAT, "min_pixels 11"},
+        {QWEN(",\"patch_size\":65"), RN_E_FORMAT, "member patch_size"},
+        {QWEN(",\"merge_size\":9"), RN_E_FORMAT, "member merge_size"},
+        {QWEN(",\"temporal_patch_size\":5"), RN_E_FORMAT, "member temporal_patch_size"},
+        {QWEN(",\"size\":{\"shortest_edge\":3136,\"longest_edge\":50000001}"), RN_E_FORMAT, "longest_edge"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pipeline p;
+        rn_error err = {0};
+        check_note("%s", cases[i].text);
+        CHECK_INT(preprocessor_read(cases[i].text, strlen(cases[i].text), &p, &err), cases[i].code);
+        if (cases[i].why) CHECK_HAS(err.text, cases[i].why);
+    }
+}
+
+TEST(folders_and_files_without_a_processor_are_named) {
+    struct pipeline p;
+    rn_error err = {0};
+    CHECK_INT(preprocessor_open(temp_dir(), &p, &err), RN_E_IO);
+    CHECK_HAS(err.text, "no preprocessor_config.json, so takes no pictures");
+    CHECK_INT(preprocessor_open(tests_path("media/resized.bin"), &p, &err), RN_E_UNSUPPORTED);
+    CHECK_HAS(err.text, "need a model folder");
+}
+
+// Each shape of a small picture through each kind of step: sides 1 to 7.
+TEST(every_small_picture_comes_out_in_the_size_that_the_steps_say) {
+    static uint8_t rgb[3 * 7 * 7];
+    static const char crop[] = CLIP(",\"size\":4,\"crop_size\":{\"height\":5,\"width\":3}"), area[] = QWEN("");
+    struct pipeline cropped, in_patches;
+    if (!CHECK_OK(preprocessor_read(crop, sizeof crop - 1, &cropped, NULL), NULL) ||
+        !CHECK_OK(preprocessor_read(area, sizeof area - 1, &in_patches, NULL), NULL))
+        return;
+    for (uint32_t w = 1; w <= 7; w++)
+        for (uint32_t h = 1; h <= 7; h++) {
+            const struct picture in = {.width = w, .height = h, .rgb = rgb};
+            struct pixels out = {0};
+            check_note("%u x %u", w, h);
+            if (CHECK_OK(pipeline_run(&cropped, &in, &out, NULL), NULL)) {
+                CHECK_INT(out.shape[1], 5);
+                CHECK_INT(out.shape[2], 3);
+            }
+            mem_free(out.values);
+            if (CHECK_OK(pipeline_run(&in_patches, &in, &out, NULL), NULL)) {
+                CHECK(out.shape[0] % 4 == 0 && out.shape[0] >= 16); // at least 56 x 56 pixels
+                CHECK_INT(out.shape[1], 3 * 2 * 14 * 14);
+            }
+            mem_free(out.values);
+        }
+}
+
+static rn_status run_once(void *user) {
+    static uint8_t rgb[3 * 7 * 5];
+    static const char text[] =
+        "{\"image_processor_type\":\"LlavaImageProcessor\",\"do_pad\":true,\"size\":9,\"crop_size\":4}";
+    const struct picture in = {.width = 7, .height = 5, .rgb = rgb};
+    struct pipeline p;
+    struct pixels out = {0};
+    (void)user;
+    rn_status st = preprocessor_read(text, sizeof text - 1, &p, NULL);
+    if (st == RN_OK) st = pipeline_run(&p, &in, &out, NULL);
+    CHECK((st == RN_OK) == (out.values != NULL));
+    mem_free(out.values);
+    return st;
+}
+
+TEST(each_failed_allocation_of_preprocessing_is_reported) {
+    CHECK(check_each_failed_allocation(run_once, NULL, __FILE__, __LINE__));
+}
