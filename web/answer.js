@@ -45,6 +45,7 @@ export class Answer {
     m.seed = chunk.seed;
     m.usage = chunk.usage;
     m.speculation = chunk.speculation;
+    if (chunk.sequences?.length > 1) m.sequences = chunk.sequences.map(({text, score}) => ({text, score}));
     m.dropped = chunk.dropped_messages;
     m.timing = {...chunk.timing};
     delete m.timing.token_ms;
@@ -85,7 +86,8 @@ export class Answer {
 
   figures(now = performance.now()) {
     const {timing, usage, speculation} = this.message;
-    const ms = timing ? timing.decode_ms : this.last - this.first;
+    // A search gives many of its tokens at once, so its time begins where the prompt was read.
+    const ms = timing ? (this.message.sequences ? timing.first_token_ms - timing.queue_ms - timing.prefill_ms : 0) + timing.decode_ms : this.last - this.first;
     return {
       tokens: this.data.tokens.length, first: timing ? timing.first_token_ms : this.first && this.first - this.begun,
       rate: this.n > 1 && ms > 0 ? (this.n - 1) / ms * 1000 : null, waiting: this.first ? 0 : now - this.begun,

@@ -46,9 +46,9 @@ async function connect() {
 
 const title = h('h2', {id: 'title'}), bar = find('bar');
 const viewButtons = [['chat', 'chat', 'Chat'], ['compare', 'columns', 'Compare'], ['server', 'server', 'Server']]
-  .map(([name, icon, label]) => iconButton(icon, label, () => showView(name), {text: true, 'data-view': name}));
+  .map(([name, icon, label]) => iconButton(icon, label, () => soon(showView, name), {text: true, 'data-view': name}));
 const menuButton = iconButton('menu', 'Conversations', () => openSide(true), {id: 'open-side', 'aria-expanded': 'false'});
-const settingsButton = iconButton('tune', 'Settings', () => openSettings(find('settings').hidden), {id: 'open-settings', 'aria-expanded': 'false'});
+const settingsButton = iconButton('tune', 'Settings', () => soon(toggleSettings), {id: 'open-settings', 'aria-expanded': 'false'});
 bar.append(menuButton, title, h('.views', {role: 'group', 'aria-label': 'View'}, viewButtons),
   iconButton('keys', 'Keys (?)', help, {id: 'open-keys'}), settingsButton);
 
@@ -56,7 +56,7 @@ const chat = new ChatView(main), server = new ServerView();
 let compare = null;
 const composer = new Composer(find('composer'), {onSend: send, onStop: () => talk?.stopAll()});
 const sidebar = new Sidebar(find('sidebar'), {
-  onOpen: (id, message) => open(id, message), onNew: () => fresh(), onClose: () => openSide(false),
+  onOpen: (id, message) => soon(open, id, message), onNew: () => soon(fresh), onClose: () => openSide(false),
 });
 sidebar.onChanged = async c => {
   if (c.id === talk.c.id) Object.assign(talk.c, {title: c.title});
@@ -102,6 +102,8 @@ function openSide(isOpen) {
 }
 find('shade').addEventListener('click', () => { openSide(false); openSettings(false); });
 
+function toggleSettings() { openSettings(find('settings').hidden); }
+
 function openSettings(isOpen) {
   const panel = find('settings');
   const hadFocus = panel.contains(document.activeElement);
@@ -131,6 +133,9 @@ function openSettings(isOpen) {
 
 let setBegun = null;
 const begun = new Promise(resolve => { setBegun = resolve; });      // there is a conversation: the server was reached
+
+// Keys and buttons work from the page's first moment: what they do needs a conversation, and waits for it.
+function soon(action, ...args) { begun.then(() => action(...args)); }
 
 function use(next, message) {
   talk = next;
@@ -215,10 +220,10 @@ listen({
     else return false;
     return true;
   },
-  fresh, help, above: () => neighbour(-1), below: () => neighbour(1), write: () => composer.focus(),
+  help, fresh: () => soon(fresh), above: () => soon(neighbour, -1), below: () => soon(neighbour, 1), write: () => composer.focus(),
   search: () => { if (narrow.matches) openSide(true); sidebar.search.focus(); sidebar.search.select(); },
-  chat: () => showView('chat'), compare: () => showView('compare'), server: () => showView('server'),
-  settings: () => openSettings(find('settings').hidden),
+  chat: () => soon(showView, 'chat'), compare: () => soon(showView, 'compare'), server: () => soon(showView, 'server'),
+  settings: () => soon(toggleSettings),
   regenerate: () => { const last = chat.lastAnswer(); if (last && !last.run) talk.regenerate(last.message.id); },
   tokens: () => { const last = chat.lastAnswer(); if (last && !last.run) last.toggleTokens(); },
 });

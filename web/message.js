@@ -16,12 +16,13 @@ export class MessageView {
     Object.assign(this, {message, talk, isTokens: false, isEditing: false, said: ''});
     this.body = h('.body');
     this.thought = h('details.thought', h('summary', 'Thoughts'), h('.thought-text'));
+    this.answers = h('details.answers', {hidden: true});
     this.calls = h('.calls');
     this.state = h('.state');
     this.foot = h('.foot');
     this.tools = h('.tools', {role: 'toolbar', 'aria-label': 'Message'});
     this.el = h(`article.message.${message.role}`, {'data-id': message.id, tabindex: '-1'}, h('h3.who', NAMES[message.role]),
-      this.thought, this.body, this.calls, this.state, this.foot, this.tools);
+      this.thought, this.body, this.answers, this.calls, this.state, this.foot, this.tools);
     this.thoughtView = new MarkdownView(this.thought.lastChild);
     if (message.role === 'assistant') this.markdown = new MarkdownView(this.body);
     this.refresh();
@@ -50,6 +51,7 @@ export class MessageView {
       else this.thought.ontoggle = () => this.thoughtView.set(this.message.reasoning, false);
     }
     if (!this.isTokens) this.text();
+    this.showAnswers();
     this.showCalls();
     this.showState();
     const figures = run ? run.answer.figures() : m.figures;
@@ -82,6 +84,16 @@ export class MessageView {
       this.wasRunning = false;
       announce(m.state === 'done' ? 'The answer is complete.' : 'The answer ended early.');
     }
+  }
+
+  // What else a search found, once: an answer that has ended stays as it is.
+  showAnswers() {
+    const list = this.message.sequences;
+    if (Boolean(list) !== this.answers.hidden) return;
+    this.answers.hidden = !list;
+    if (!list) return;
+    this.answers.replaceChildren(h('summary', `${list.length} answers, the best first`),
+      h('ol', list.map(q => h('li', h('span.hint', `score ${q.score.toFixed(4)}`), h('p.plain', {dir: 'auto'}, q.text.trim())))));
   }
 
   showCalls() {

@@ -117,6 +117,7 @@ const messageKinds = {
   id: isText, role: isText, content: isText, reasoning: isText, finish: isText, detail: isText, name: isText, callId: isText,
   seed: isNumber, branched: isNumber, dropped: isNumber, compare: v => v === true,
   settings: isObject, usage: isNumbers, timing: isNumbers, figures: isNumbers, error: v => isObject(v) && isText(v.message),
+  sequences: isList(q => isObject(q) && isText(q.text) && Number.isFinite(q.score)),
   calls: isList(c => isObject(c) && isText(c.id) && isText(c.name) && isText(c.arguments)),
 };
 const dataKinds = {

@@ -95,7 +95,7 @@ export class Talk extends EventTarget {
   // Continues a message from its tokens, or from its text if there are none.
   async resume(id) {
     const message = this.tree.get(id), data = (await readData(id)) || emptyData();
-    for (const name of ['error', 'finish', 'timing', 'usage']) delete message[name];
+    for (const name of ['error', 'finish', 'timing', 'usage', 'sequences']) delete message[name];
     this.generate(message, data, {goesOn: true});
     this.say('change');
   }

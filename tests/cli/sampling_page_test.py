@@ -2,21 +2,12 @@
 """docs/sampling.md says what is: its ranges and defaults, its orders, and what the commands in it print (--write: prints it there)."""
 import json
 import re
-import shlex
-import subprocess
 import sys
 
-from harness import PROGRAM, ROOT, check, equal, main, runnel, test
+from harness import ROOT, check, equal, main, runnel, test
+from page_commands import check_commands, write_commands
 
 PAGE = ROOT / 'docs/sampling.md'
-PROMPT, COMMAND = '    $ ', re.compile(r'^    \$ runnel (.*)\n((?:    (?!\$).*\n)*)', re.M)
-
-
-def output(line):
-    text = None
-    for command in line.split(' | runnel '):
-        text = subprocess.run([PROGRAM, *shlex.split(command)], cwd=ROOT, input=text, capture_output=True, text=True, timeout=120, check=True).stdout
-    return ''.join(f'    {row}'.rstrip() + '\n' for row in text.rstrip('\n').split('\n'))
 
 
 def fields():
@@ -80,13 +71,10 @@ def the_orders_are_those_of_the_source():
 
 @test
 def every_command_prints_what_the_page_shows():
-    shown = COMMAND.findall(PAGE.read_text())
-    check(len(shown) > 15, shown)
-    for line, text in shown:
-        equal(text, output(line), line)
+    check_commands(PAGE, 16)
 
 
 if '--write' in sys.argv:
-    PAGE.write_text(COMMAND.sub(lambda m: f'{PROMPT}runnel {m[1]}\n{output(m[1])}', PAGE.read_text()))
+    write_commands(PAGE)
 else:
     main()

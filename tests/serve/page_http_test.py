@@ -106,7 +106,22 @@ def each_strategy_of_props_is_answered():
     with serving(MODEL, '--beams', '4') as s:
         rows = s.get('/props').json['strategies']
         check('beam' in [row['name'] for row in rows], rows)
+        table = {o['name']: o for o in s.get('/props').json['strategy_options']}
+        equal((table['num_beams']['min'], table['num_beams']['max'], table['num_beams']['default'], table['num_beams']['kind']), (1, 32, 4, 'integer'))
+        equal((table['early_stopping']['words'], table['value']['strategies'], table['value']['kind']), (['false', 'true', 'never'], ['tree'], 'text'))
+        help_page = runnel('run', '--help').ok().text
+        check(all(o['help'] and '--' + name.replace('_', '-') in help_page for name, o in table.items()), table)
         for row in rows:
+            answer = s.post('/v1/runnel/generate', json.dumps({'prompt': 'Tom', 'max_tokens': 2, **row['members']}))
+            check(row['help'] and answer.status == 200, row, answer.json)
+
+
+@test
+def strategies_of_props_are_those_that_the_server_has_models_for():
+    with serving(MODEL, '--amateur', MODEL, '--early-layers', 'low') as s:
+        rows = s.get('/props').json['strategies']
+        equal([row['name'] for row in rows][-4:], ['contrastive', 'contrastive-decoding', 'dola', 'tree'])
+        for row in rows[-3:]:
             answer = s.post('/v1/runnel/generate', json.dumps({'prompt': 'Tom', 'max_tokens': 2, **row['members']}))
             check(row['help'] and answer.status == 200, row, answer.json)
 

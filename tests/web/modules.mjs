@@ -118,6 +118,17 @@ test(function an_answer_that_is_cut_goes_back_to_its_last_whole_text() {
   assert.deepEqual([m.content, d.tokens], ['Hi', [1]]);
 });
 
+test(function answers_of_a_search_are_kept_and_its_speed_counts_from_the_prompts_end() {
+  const timing = {queue_ms: 5, prefill_ms: 15, first_token_ms: 120, decode_ms: 0}, chunk = {text: 'ab', tokens: [1, 2, 3], finish_reason: 'length', usage: {}, timing};
+  const add = more => { const m = {id: 'a', content: ''}, a = new Answer(m, emptyData()); a.add({...chunk, ...more}); return [m, a.figures()]; };
+  const sequences = [{text: 'ab', score: -1, logprob: -3, tokens: [1, 2, 3], finish_reason: 'length'}, {text: 'c', score: -2, logprob: -4, tokens: [4], finish_reason: 'stop'}];
+  const [m, figures] = add({sequences});
+  assert.deepEqual(m.sequences, [{text: 'ab', score: -1}, {text: 'c', score: -2}]);
+  assert.equal(figures.rate, 2 / 100 * 1000);
+  const [one, others] = add({sequences: sequences.slice(0, 1)});
+  assert.deepEqual([one.sequences, others.rate], [undefined, null]);
+});
+
 test(function guessed_tokens_are_marked_and_counted() {
   const m = {id: 'a', content: ''}, a = new Answer(m, emptyData());
   const token = id => ({id, logprob: 0, top: []}), chunk = (ids, more) => ({text: 'x', tokens: ids, logprobs: ids.map(token), ...more});

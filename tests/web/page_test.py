@@ -60,7 +60,7 @@ def main():
         script = folder / 'script.gguf'
         script.write_bytes(script_model.make(SCRIPTS, ECHO))
         tone = lora_file.write(folder / 'tone.gguf', script, size=1e-6)       # changes no answer
-        with serving(script, '-m', f'stories={chat_model(folder)}', '--lora', f'{tone}=0', '--output-format', 'hermes', '--access-log', 'none') as two, \
+        with serving(script, '-m', f'stories={chat_model(folder)}', '--lora', f'{tone}=0', '--output-format', 'hermes', '--beams', '4', '--access-log', 'none') as two, \
                 serving(pathlib.Path(PROGRAM).parent.parent.parent / 'models/stories.gguf', '--api-key', KEY, '--access-log', 'none') as locked:
             given = {'playwright': str(found[0]), 'chromium': found[1], 'two': two.port, 'locked': locked.port, 'key': KEY,
                      'pictures': os.environ.get('RUNNEL_PICTURES', '')}

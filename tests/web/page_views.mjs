@@ -22,7 +22,7 @@ test(async function tokens_are_coloured_by_probability_and_by_surprisal() {
     await tokens.nth(4).hover();
     await page.waitForSelector('#alternatives meter');
     assert.equal(await page.locator('#alternatives button').count(), 5);
-    await picture(page, 'tokens');
+    await picture(page, 'tokens', {isForDocs: true});
     await page.keyboard.press('Escape');
     assert.equal(await page.locator('#alternatives').count(), 0);
     await press(page, 'tokens');
@@ -147,6 +147,7 @@ test(async function strategies_are_compared_with_one_seed_and_it_is_marked_where
     const marked = await page.evaluate(() => [...CSS.highlights.get('parting')].map(r => r.toString().trim()));
     assert.ok(marked.length >= 2 && marked.every(Boolean), JSON.stringify(marked));
     await picture(page, 'compare-strategies');
+    assert.equal(await page.locator('.answers:visible').count(), 0);
     // A seed of a column's own stays its own; the others share one that is drawn anew.
     await columns.nth(1).locator('summary').first().click();
     await columns.nth(1).locator('input[name=seed]').fill('5');
@@ -158,6 +159,54 @@ test(async function strategies_are_compared_with_one_seed_and_it_is_marked_where
     assert.equal(seeds[1], 5);
     assert.equal(seeds[0], seeds[2]);
     assert.notEqual(seeds[0], bodies[0].seed);
+  });
+});
+
+test(async function the_answers_of_a_search_are_listed_with_their_scores() {
+  await using({settings: {model: 'stories', max_tokens: '30'}}, async page => {
+    await page.keyboard.press('Alt+2');
+    const columns = page.locator('.column'), finished = () => page.waitForFunction(() => document.querySelectorAll('.column .message[data-state=done]').length === 3);
+    await page.getByRole('button', {name: 'Add a column'}).click();
+    for (const [n, strategy] of [[0, 'greedy'], [1, 'creative'], [2, 'beam']]) {
+      await columns.nth(n).locator('summary').first().click();
+      await columns.nth(n).locator('select[name=model]').selectOption('stories');
+      await columns.nth(n).locator('select[name=strategy]').selectOption(strategy);
+      await columns.nth(n).locator('input[name=max_tokens]').fill('30');
+      await columns.nth(n).locator('input[name=max_tokens]').press('Tab');
+      await columns.nth(n).locator('summary').first().click();
+    }
+    await say(page, 'Once upon a time there was a cat');
+    await finished();
+    assert.equal(await page.locator('.answers:visible').count(), 1);
+    const answers = columns.nth(2).locator('.answers');
+    assert.equal(await answers.locator('summary').innerText(), '4 answers, the best first');
+    await answers.locator('summary').click();
+    const scores = (await answers.locator('.hint').allInnerTexts()).map(t => Number(/^score (-\d\.\d{4})$/.exec(t)[1])), texts = await answers.locator('p').allInnerTexts();
+    assert.deepEqual([scores.length, new Set(texts).size], [4, 4]);
+    assert.deepEqual(scores, [...scores].sort((a, b) => b - a));
+    const squeeze = s => s.replace(/\s+/g, ' ').trim();
+    assert.equal(squeeze(texts[0]), squeeze(await columns.nth(2).locator('.body').innerText()));
+    await picture(page, 'compare-beams', {isForDocs: true});
+    await saved(page);
+    await page.reload();
+    await page.keyboard.press('Alt+2');
+    await finished();
+    assert.equal(await columns.nth(2).locator('.answers li').count(), 4);
+  });
+});
+
+test(async function keys_and_buttons_pressed_before_the_server_answered_take_effect_when_it_does() {
+  await using({}, async page => {
+    let answer = null;
+    const held = new Promise(resolve => { answer = resolve; });
+    await page.route('**/v1/models', route => held.then(() => route.continue()));
+    await page.reload();
+    for (const keys of ['Alt+2', 'Alt+S', 'Alt+ArrowUp', 'Alt+N', 'r', 't']) await page.keyboard.press(keys);
+    await page.click('#new');
+    assert.deepEqual([await page.locator('.column').count(), await page.locator('#settings form').count()], [0, 0]);
+    answer();
+    await page.waitForSelector('.column');
+    await page.waitForSelector('#settings form');
   });
 });
 

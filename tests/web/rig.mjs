@@ -1,5 +1,6 @@
 // tests/web/rig.mjs - tests are functions whose names are sentences; a browser, pages of their own, and a link that can be cut.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import net from 'node:net';
 import {pathToFileURL} from 'node:url';
 
@@ -128,6 +129,11 @@ export async function link(port) {
   return own;
 }
 
-export async function picture(page, name) {
-  if (given.pictures) await page.screenshot({path: `${given.pictures}/${name}.png`});
+// isForDocs: one of those that tools/make_pictures.py takes.
+export async function picture(page, name, {isForDocs} = {}) {
+  if (!given.pictures) return;
+  await page.screenshot({path: `${given.pictures}/${name}.png`});
+  if (!isForDocs) return;
+  const session = await page.context().newCDPSession(page), {data} = await session.send('Page.captureScreenshot', {format: 'webp', quality: 85});
+  fs.writeFileSync(`${given.pictures}/${name}.webp`, Buffer.from(data, 'base64'));
 }
