@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """tests/cli/draft_pairs_test.py - each drafter beside each chain of samplers, on each kind of architecture, alone and in batches: the tokens of plain decoding.
 
-RUNNEL_TEST_FULL: all architectures of the shared goldens, 10,000 tokens and more for each drafter, chain and batch.
+RUNNEL_TEST_FULL: all architectures of the shared goldens, the default model and SmolLM2; of each drafter beside each chain LEAST_TOKENS tokens and more
+on each kind of architecture and on the default model, and of each drafter on SmolLM2.
 """
-import itertools
+import collections
+import functools
 import json
 import os
 import pathlib
@@ -23,79 +25,155 @@ CHAINS = {
     'dynamic': {'temp': 0.8, 'dynatemp_range': 0.5, 'min_tokens': 20},
     'mirostat 1': {'mirostat': 1, 'mirostat_tau': 4},
     'mirostat 2': {'mirostat': 2, 'mirostat_tau': 4},
+    'guidance': {'temp': 0.8, 'guidance_scale': 1.6},
+    'grammar': {'temp': 1, 'regex': '([a-z]{1,7}[ ,.]?)*', 'banned_strings': ['th', 'ab']},
 }
-# One of each kind of memory: full attention, windows, a recurrent state, latent attention with experts, layers of both kinds.
-KINDS = ('llama', 'gemma3', 'mamba2', 'deepseek-v3', 'qwen3-next')
-RECURRENT = ('mamba2', 'qwen3-next', 'qwen3.5', 'lfm2', 'granitemoehybrid')
-N_TOKENS, N_ANSWERS = (200, 52) if FULL else (60, 2)        # of a chain; n-grams of a text that goes on for long are found again
+KINDS = ('full attention', 'windows', 'latent attention', 'states', 'states and attention')
+ONE_OF_EACH = ('llama', 'gemma3', 'deepseek-v3', 'mamba2', 'qwen3-next')
+STATES = {'mamba2': 'states', **dict.fromkeys(('qwen3-next', 'qwen3.5', 'lfm2', 'granitemoehybrid'), 'states and attention')}
+# Of a chain, by each drafter, one at a time and eight at once. n-grams of a text that goes on for long are found again.
+N_TOKENS, N_ANSWERS = (200, 32) if FULL else (40, 2)
+LEAST_TOKENS = 10000 if FULL else 80
+N_LINES = 400   # of one process
+GUIDED = ('--guidance-scale', 1.6)      # plans the states of a second sequence; each line says whether it is guided
+
+
+def says(model, name):
+    """The value of a member of config.json, also of its part about text; None: there is none."""
+    config = json.loads((model / 'config.json').read_text())
+    return config.get(name) or config.get('text_config', {}).get(name)
+
+
+def kind_of(model):
+    if model.name in STATES:
+        return STATES[model.name]
+    if says(model, 'kv_lora_rank'):
+        return 'latent attention'
+    return 'windows' if says(model, 'sliding_window') or says(model, 'attention_chunk_size') else 'full attention'
 
 
 def golden_models():
+    """{kind: folders}"""
     folder = SHARED / 'goldens'
     if not folder.is_dir():
         raise Skip(f'{folder} is not there')
-    names = sorted(p.parent.name for p in folder.glob('*/config.json') if (p.parent / 'tokenizer.json').exists()) if FULL else KINDS
-    return [folder / name for name in names if name != 'llava']
+    names = sorted(p.parent.name for p in folder.glob('*/config.json') if (p.parent / 'tokenizer.json').exists()) if FULL else ONE_OF_EACH
+    kinds = {kind: [] for kind in KINDS}
+    for name in names:
+        if name != 'llava':
+            kinds[kind_of(folder / name)].append(folder / name)
+    check(all(kinds.values()), kinds)
+    return kinds
 
 
-def requests(seed, n_vocab):
+def requests(seed, n_vocab, n_answers):
     rng = random.Random(seed)
     made = []
-    for chain, i in itertools.product(CHAINS, range(N_ANSWERS)):
-        part = [rng.randrange(3, n_vocab) for _ in range(rng.randrange(2, 12))]
-        ids = (part * 3)[:rng.randrange(len(part), 3 * len(part) + 1)]     # some of the prompt repeats
-        made.append({'id': f'{chain} {i}', 'ids': ids, 'n': N_TOKENS, 'seed': rng.randrange(1 << 40), 'ignore_eos': rng.random() < 0.7, **CHAINS[chain]})
+    for chain in CHAINS:
+        for i in range(n_answers):
+            part = [rng.randrange(3, n_vocab) for _ in range(rng.randrange(2, 12))]
+            ids = (part * 3)[:rng.randrange(len(part), 3 * len(part) + 1)]     # some of the prompt repeats
+            made.append({'id': f'{chain} {i}', 'ids': ids, 'n': N_TOKENS, 'seed': rng.randrange(1 << 40), 'ignore_eos': i % 5 > 0,
+                         'guidance_scale': 1, **({'logprobs': 0} if i % 2 else {}), **CHAINS[chain]})
     return made
 
 
-def answers(model, made, parallel, *args, **more):
-    lines = ''.join(json.dumps({**r, **more}) + '\n' for r in made).encode()
-    done = runnel('batch', '-m', model, '-t', 1, '-c', 512, '--parallel', parallel, '--in-order', *args, stdin=lines).ok().lines
-    return [(a['id'], a['tokens'], a['finish_reason']) for a in done], sum(a.get('speculation', {}).get('accepted', 0) for a in done)
+def answers(model, lines, parallel, *args):
+    """One for each line, in their order."""
+    done = []
+    for at in range(0, len(lines), N_LINES):
+        given = ''.join(json.dumps(line) + '\n' for line in lines[at:at + N_LINES]).encode()
+        got = runnel('batch', '-m', model, '-t', 1, '-c', 512, '--parallel', parallel, '--in-order', *GUIDED, *args, stdin=given)
+        check(got.code == 0, model, next((a['error'] for a in got.lines if 'error' in a), got.err))
+        done += got.lines
+    equal(len(done), len(lines), model)
+    return done
 
 
+def gist(a):
+    return a['id'], a['tokens'], a['finish_reason'], a.get('logprobs')
+
+
+def drafted_lines(made, plain, name, members, least):
+    """The requests with guesses, whether they pay or not, so that there are some."""
+    lines = []
+    for i, (r, answer) in enumerate(zip(made, plain)):
+        line = {**r, 'draft_min': least, 'draft_max': 7, **members}
+        if 'prediction' in members:
+            line['prediction'] = (answer if i % 3 else plain[i - 1])['text'][:100] or 'Once upon a time'    # also of bytes that are no characters
+        if r.get('temp') == 0:      # the same tokens with each
+            line['spec_verify'] = ('match', 'reject', 'typical')[i % 3]
+        lines.append(line)
+    return lines
+
+
+def check_model(model, n_vocab, drafters, args, n_answers=N_ANSWERS):
+    """drafters: {name: members}. Returns counters by drafter: tokens by chain, and how many guesses were right."""
+    made = requests(model if isinstance(model, str) else model.name, n_vocab, n_answers)
+    plain = answers(model, [{**r, 'speculate': 'none'} for r in made], 8)
+    tokens, right = collections.Counter(), collections.Counter()
+    for parallel in (1, 8):
+        lines = [line for name, members in drafters.items() for line in drafted_lines(made, plain, name, members, 1 + parallel // 2)]
+        names = [name for name in drafters for _ in made]
+        for name, want, got in zip(names, plain * len(drafters), answers(model, lines, parallel, *args)):
+            equal(gist(got), gist(want), f'{model}, {name}, {parallel} at once')
+            tokens[name, got['id'].rpartition(' ')[0]] += len(got['tokens'])
+            right[name] += got.get('speculation', {}).get('accepted', 0)
+    return tokens, right
+
+
+def named(*names):
+    return {name: {'speculate': name} for name in names}
+
+
+FREE = {**named('ngram', 'suffix', 'ngram-cache'), 'prediction': {'speculate': 'suffix', 'prediction': ''}}
+
+
+def check_tokens(tokens, drafters, of):
+    for name in drafters:
+        for chain in CHAINS:
+            check(tokens[name, chain] >= LEAST_TOKENS, f'{of}, {name}, {chain}: {tokens[name, chain]} tokens')
+
+
+@functools.cache
 def refuses_lookahead(model):
     """On models with a recurrent state, whose scratch rows take a slot each."""
     done = runnel('run', '-m', model, '-n', 1, '--ids', '5,6', '--speculate', 'lookahead')
     if done.code:
         done.fails(1, 'speculate: lookahead: not with a recurrent model')
-    equal(bool(done.code), model.name in RECURRENT, model)
+    equal(bool(done.code), model.name in STATES, model)
     return bool(done.code)
 
 
+@functools.cache
 def refuses_layer_skip(model):
     """Where layers have embeddings of their own."""
     done = runnel('run', '-m', model, '-n', 1, '--ids', '5,6', '--speculate', 'layer-skip=1')
     if done.code:
         done.fails(1, 'its layers have embeddings of their own, none can be left out')
-    equal(bool(done.code), model.name.startswith('gemma4'), model)
+    equal(bool(done.code), bool(says(model, 'hidden_size_per_layer_input')), model)
     return bool(done.code)
-
-
-def check_model(model, n_vocab, drafters):
-    """drafters: {name: options}. Returns how many guesses of each were right."""
-    right = {}
-    made = requests(model.name, n_vocab)
-    plain, _ = answers(model, made, 8, speculate='none')
-    equal(len(plain), len(made))
-    check(sum(len(tokens) for _, tokens, _ in plain) > N_TOKENS * len(made) // 2, model)
-    for (name, options), parallel in itertools.product(drafters.items(), (1, 8)):
-        # Whether they pay or not, so that there are some.
-        drafted, right[name] = answers(model, made, parallel, *options, speculate=name, draft_min=1 + parallel // 2, draft_max=7)
-        for want, got in zip(plain, drafted):
-            equal(got, want, f'{model.name}, {name}, {parallel} at once')
-    return right
 
 
 @test
 def on_each_kind_of_architecture_the_tokens_are_those_of_plain_decoding():
-    for model in golden_models():
-        n_vocab = json.loads((model / 'config.json').read_text()).get('vocab_size', 200)
-        free = {'ngram': (), 'suffix': (), 'ngram-cache': (), **({} if refuses_lookahead(model) else {'lookahead': ()})}
-        if not refuses_layer_skip(model):
-            free['layer-skip'] = ('--speculate', 'layer-skip=1')
-        right = check_model(model, min(n_vocab, 200), {**free, 'draft': ('--draft', model)})
-        check(right['draft'] > len(CHAINS) * N_ANSWERS, model, right)        # the same model: always right where greedy
+    for kind, models in golden_models().items():
+        tokens, names = collections.Counter(), set()
+        for model in models:
+            drafters = {**FREE, **named('draft', 'suffix,draft')}
+            args = ['--draft', model, '--speculate', 'draft']
+            if not refuses_lookahead(model):
+                drafters |= named('lookahead')
+            if not refuses_layer_skip(model):
+                drafters |= named('layer-skip')
+                args += ['--speculate', 'layer-skip=1']
+            n_answers = max(2, -(-N_ANSWERS // len(models)))
+            more, right = check_model(model, min(says(model, 'vocab_size') or 200, 200), drafters, args, n_answers)
+            check(right['draft'] > len(CHAINS) * n_answers, model, right)        # the same model: always right where greedy
+            check(right['prediction'] > right['suffix'], model, right)
+            tokens += more
+            names |= set(drafters)
+        check_tokens(tokens, names, kind)
 
 
 @test
@@ -103,16 +181,36 @@ def with_heads_and_a_smaller_model_the_tokens_are_those_of_plain_decoding():
     folder = SHARED / 'models/stories'
     if not folder.is_dir():
         raise Skip(f'{folder} is not there')
-    heads = {'layer-skip': ('--speculate', 'layer-skip=1-2'), **{kind: ('--speculate', f'{kind}={folder / kind}') for kind in ('medusa', 'eagle')}}
-    right = check_model(MODEL, 4000, {'ngram': (), 'suffix': (), 'ngram-cache': (), 'lookahead': (), 'draft': ('--draft', folder / 'draft-q8_0.gguf'), **heads})
-    check(all(n > 0 for n in right.values()), right)
+    drafters = {**FREE, **named('lookahead', 'draft', 'layer-skip', 'medusa', 'eagle', 'suffix,eagle')}
+    args = ['--draft', folder / 'draft-q8_0.gguf', '--speculate', 'draft', '--speculate', 'layer-skip=1-2']
+    for kind in ('medusa', 'eagle'):
+        args += ['--speculate', f'{kind}={folder / kind}']
+    tokens, right = check_model(MODEL, 4000, drafters, args)
+    check(all(right[name] > 0 for name in drafters), right)
+    check_tokens(tokens, drafters, MODEL.name)
 
 
 @test
 def with_a_smaller_model_of_another_vocabulary_the_tokens_are_those_of_plain_decoding():
-    golden = next(m for m in golden_models() if m.name == 'gemma3')
-    check_model(MODEL, 4000, {'draft': ('--draft', golden)})
-    check_model(golden, 200, {'draft': ('--draft', MODEL)})
+    golden = next(m for m in golden_models()['windows'] if m.name == 'gemma3')
+    for model, n_vocab, other in ((MODEL, 4000, golden), (golden, 200, MODEL)):
+        tokens, _ = check_model(model, n_vocab, named('draft'), ['--draft', other, '--speculate', 'draft'])
+        check_tokens(tokens, ['draft'], model.name)
 
+
+def on_smollm2_the_tokens_are_those_of_plain_decoding():
+    model = 'smollm2-135m'
+    if runnel('info', model, '--json').code != 0:
+        raise Skip(f'{model} is not here: ./dev model {model}')
+    drafters = {**FREE, **named('lookahead', 'layer-skip', 'draft')}
+    args = ['--draft', MODEL, '--speculate', 'draft', '--speculate', 'layer-skip=1-2']      # of another vocabulary
+    tokens, _ = check_model(model, 40000, drafters, args, 3)
+    for name in drafters:
+        n = sum(tokens[name, chain] for chain in CHAINS)
+        check(n >= LEAST_TOKENS, f'{model}, {name}: {n} tokens')
+
+
+if FULL:
+    test(on_smollm2_the_tokens_are_those_of_plain_decoding)
 
 main()

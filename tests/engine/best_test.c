@@ -243,3 +243,38 @@ TEST(the_majority_of_a_last_line_or_of_an_expression_decides) {
     CHECK_STR(err.text, "num_return_sequences: 3 is above best_of, 2");
     toy_rig_close(&g);
 }
+
+// With the pages that the plan has for one stream, however the prompt's end lies in its page.
+TEST(samples_end_where_all_of_them_have_all_keys_and_values) {
+    static const int32_t n_prompts[] = {1, 63, 64, 65, 130, TOY_CTX - 1}, n_samples[] = {1, 2, 3, MOST};
+    enum { N_SEQS = MOST - 1, N_PAGES = (TOY_CTX + KV_PAGE - 1) / KV_PAGE + N_SEQS };
+    static struct outcome o;
+    struct toy_rig g;
+    struct toy_random random = {7};
+    if (!rig_open(&g, N_PAGES + 2)) return;
+    g.engine->model_slots[0].n_kv = TOY_CTX;
+    for (size_t i = 0; i < sizeof n_prompts / sizeof *n_prompts; i++)
+        for (size_t k = 0; k < sizeof n_samples / sizeof *n_samples; k++) {
+            struct plan p;
+            char want[64];
+            const int32_t n = n_prompts[i], context = TOY_CTX - n,
+                          room = (N_PAGES - n / KV_PAGE) / n_samples[k] * KV_PAGE - n % KV_PAGE;
+            make_plan(&g, &random, &p);
+            point(&p);
+            for (int32_t t = 0; t < n; t++) p.prompt[t] = toy_below(&random, TOY_VOCAB);
+            p.part.n_ids = (size_t)n;
+            p.sampling = (rn_sampling){0};
+            rn_sampling_init(&p.sampling);
+            p.sampling.temp = 5, p.sampling.top_k = 0, p.sampling.top_p = 1, p.sampling.min_p = 0;
+            p.r.strategy = "best-of", p.r.max_tokens = -1, p.r.n_stop_tokens = 0, p.r.logprobs = -1;
+            p.o.best_of = n_samples[k], p.o.num_return_sequences = 1;
+            check_note("%d tokens, %d samples", n, n_samples[k]);
+            if (!run_request(g.engine, &p.r, &o)) continue;
+            CHECK_INT(o.finish, RN_FINISH_LENGTH);
+            CHECK_INT(o.n_tokens, room < context ? room : context);
+            snprintf(want, sizeof want, room < context ? "room beside the other texts %d" : "context %d",
+                     room < context ? room : TOY_CTX);
+            CHECK_STR(o.detail, want);
+        }
+    toy_rig_close(&g);
+}

@@ -3,6 +3,7 @@
 // with whatever else requests say.
 #include "base/philox.h"
 #include "saved_rig.h"
+#include "tally.h"
 #include "tests/support/draft_heads.h"
 
 enum { N_STREAMS = 6, N_CTX = 128, N_VOCAB = 280, MOST_TURNS = 2 };
@@ -97,8 +98,19 @@ static void make_last_layer_nextn(struct arch_model *m) {
 }
 
 static rn_model *drafting; // where a model drafts
+static rn_grammar *form;   // that some requests have
+
+static bool compile_form(const rn_model *m) {
+    rn_grammar_source s;
+    rn_error err = {0};
+    rn_grammar_source_init(&s);
+    s.kind = RN_GRAMMAR_REGEX, s.text = "[\\x00-\\x7f]*([a-e]{3,9})[\\x00-\\x7f]*", s.n_text = strlen(s.text);
+    return CHECK_OK(rn_grammar_compile(m, &s, &form, &err), &err);
+}
 
 static void close_subject(struct fixture *f) {
+    rn_grammar_close(form);
+    form = NULL;
     fixture_close(f);
     rn_model_close(drafting);
     drafting = NULL;
@@ -131,7 +143,7 @@ static bool open_subject(struct fixture *f, const struct arch_model *m, const st
     const char *const path = saved_path("subject.gguf");
     *f = (struct fixture){0};
     const bool ok = CHECK(write_file(path, bytes, n)) && CHECK_OK(rn_model_open(path, NULL, &f->model, &err), &err) &&
-                    add_heads(f->model, path, h) && open_engine(f, bytes, n, h);
+                    add_heads(f->model, path, h) && open_engine(f, bytes, n, h) && compile_form(f->model);
     free(bytes);
     return ok;
 }
@@ -149,7 +161,8 @@ static int32_t below(struct random *r, int32_t n) {
 // What a turn says; the same for the same seed.
 struct turn {
     int32_t ids[64], stop;
-    rn_part part, negative;
+    char drafters[40];
+    rn_part part, negative, prediction;
     rn_sampling sampling;
     rn_logit_bias bias[4];
     const char *banned[2];
@@ -157,6 +170,27 @@ struct turn {
 };
 
 static bool may_guide; // no state is planned for the second sequence
+
+// The drafter, alone or beside others in both orders, and text that the answer may repeat: the prompt's.
+static void name_drafters(struct turn *t, struct random *r, const char *drafter) {
+    static const struct {
+        const char *before, *behind;
+        bool reads; // a prediction
+    } lists[] = {{"", ""},
+                 {"", ""},
+                 {"", ""},
+                 {"ngram,", "", true},
+                 {"", ",suffix", true},
+                 {"ngram-cache,", ""},
+                 {"suffix,", "", true}};
+    const int32_t i = below(r, sizeof lists / sizeof *lists), predicts = below(r, 2);
+    const bool none = strcmp(drafter, "none") == 0;
+    snprintf(t->drafters, sizeof t->drafters, "%s%s%s", none ? "" : lists[i].before, drafter,
+             none ? "" : lists[i].behind);
+    t->r.speculate = t->drafters;
+    t->prediction = (rn_part){.kind = RN_PART_IDS, .ids = t->ids, .n_ids = 64};
+    if (!none && lists[i].reads && predicts) t->r.prediction = &t->prediction, t->r.n_prediction = 1;
+}
 
 static void make_turn(struct turn *t, struct random *r, const char *drafter) {
     rn_request_init(&t->r);
@@ -181,7 +215,8 @@ static void make_turn(struct turn *t, struct random *r, const char *drafter) {
     t->r.logprobs = below(r, 2) ? 0 : -1;
     t->r.draft_max = below(r, 12);
     t->r.draft_min = below(r, 4) ? t->r.draft_max : 0;
-    t->r.speculate = drafter;
+    name_drafters(t, r, drafter);
+    if (below(r, 5) == 0) t->r.grammar = form;
     if (below(r, 5) == 0 && may_guide) { // the second sequence has all of the context's pages at most, too
         t->negative = (rn_part){.kind = RN_PART_IDS, .ids = t->ids + 1, .n_ids = (size_t)(1 + below(r, 20))};
         t->r.guidance_scale = 1.5F, t->r.negative_prompt = &t->negative, t->r.n_negative_prompt = 1;
@@ -265,8 +300,8 @@ static void compare_batch(const struct fixture *f, uint64_t seed, const char *dr
         sums->n_drafted += got[k].usage.drafted_tokens, sums->n_accepted += got[k].usage.accepted_tokens;
     }
     for (int k = 0; k < N_STREAMS; k++) {
-        t[k].r.speculate = "none";
-        check_note("%s, seed %d", drafter, (int)seed + k);
+        check_note("%s, seed %d", t[k].r.speculate, (int)seed + k);
+        t[k].r.speculate = "none", t[k].r.n_prediction = 0;
         if (run_request(f->engine, &t[k].r, &want)) same_outcome(&got[k], &want);
     }
 }
@@ -311,6 +346,62 @@ TEST(guesses_of_heads_and_models_change_nothing_but_the_number_of_steps) {
         for (size_t i = 0; i < N_SAVED_SUBJECTS; i++)
             if (!all_heads[k].attends || strcmp(saved_subjects[i].why, "states alone") != 0)
                 compare_subject(&saved_subjects[i], &all_heads[k]);
+}
+
+// ---- verification by chance -----------------------------------------------------------------------------------------
+
+#if defined(TESTS_SANITIZED)
+enum { N_RUNS = 60 };
+#else
+enum { N_RUNS = 800 };
+#endif
+
+// Three tokens may follow. Returns how many guesses were right.
+static int64_t tally_runs(const struct fixture *f, const char *drafter, bool guided, struct tally *t) {
+    static const int32_t ids[] = {1, 2, 0, 1, 2, 0, 1};
+    static struct outcome o;
+    const rn_part part = {.kind = RN_PART_IDS, .ids = ids, .n_ids = 7},
+                  negative = {RN_PART_IDS, .ids = ids, .n_ids = 2};
+    const rn_logit_bias bias[] = {{0, 40}, {1, 40}, {2, 40}};
+    const bool drafts = strcmp(drafter, "none") != 0;
+    int64_t n_accepted = 0;
+    for (uint64_t run = 1; run <= N_RUNS; run++) {
+        rn_sampling sampling;
+        rn_request r;
+        rn_request_init(&r);
+        rn_sampling_init(&sampling);
+        sampling.logit_bias = bias, sampling.n_logit_bias = 3;
+        sampling.temp = 1, sampling.top_k = 0, sampling.top_p = 1, sampling.min_p = 0;
+        r.parts = &part, r.n_parts = 1, r.sampling = &sampling, r.add_special = false, r.ignore_eos = true;
+        r.has_seed = true, r.seed = run + (drafts ? N_RUNS : 0), r.max_tokens = N_DRAWN + 2;
+        if (guided) r.guidance_scale = 1.5F, r.negative_prompt = &negative, r.n_negative_prompt = 1;
+        r.speculate = drafter;
+        if (drafts) r.draft_min = r.draft_max = 6, r.spec_verify = RN_VERIFY_REJECT;
+        if (!run_request(f->engine, &r, &o)) break;
+        tally_add(t, drafts, &o);
+        n_accepted += o.usage.accepted_tokens;
+    }
+    return n_accepted;
+}
+
+TEST(with_rejection_texts_come_as_often_as_without_the_guesses_of_each_drafter) {
+    for (size_t k = 0; k < N_HEADS; k++) {
+        struct fixture f;
+        const bool is_open = open_subject(&f, &saved_subjects[0].m, &all_heads[k]);
+        for (int guided = 0; is_open && guided < 2; guided++) {
+            static struct tally t;
+            int freedom;
+            t = (struct tally){.n_cells = 0};
+            tally_runs(&f, "none", guided, &t);
+            const int64_t n_accepted = tally_runs(&f, all_heads[k].name, guided, &t);
+            const double square = chi_square(&t, &freedom);
+            check_note("%s, %d%s: %d texts, %.1f of %d degrees of freedom, %d right", all_heads[k].name,
+                       (int)all_heads[k].by, guided ? ", guided" : "", t.n_cells, square, freedom, (int)n_accepted);
+            CHECK(freedom >= (N_RUNS > 100 ? 3 : 1) && is_of_one_law(square, freedom));
+            CHECK(n_accepted > N_RUNS / 50);
+        }
+        close_subject(&f);
+    }
 }
 
 // ---- allocations ----------------------------------------------------------------------------------------------------

@@ -17,9 +17,13 @@ static rn_request request_at(int i) {
     return r;
 }
 
-static bool outcomes_of(const rn_engine_options *o, struct outcome *out) {
-    struct fixture f;
-    bool ok = fixture_open(&f, o);
+// layers: early ones that the model is opened with; NULL: none.
+static bool outcomes_with(const rn_engine_options *o, const char *layers, struct outcome *out) {
+    struct fixture f = {0};
+    rn_error err = {0};
+    bool ok = CHECK_OK(rn_model_open(stories(), NULL, &f.model, &err), &err) &&
+              (!layers || CHECK_OK(rn_model_add_early_layers(f.model, layers, &err), &err)) &&
+              CHECK_OK(rn_engine_open(&f.model, 1, o, &f.engine, &err), &err);
     for (int i = 0; i < N_REQUESTS && ok; i++) {
         const rn_request r = request_at(i);
         ok = run_request(f.engine, &r, &out[i]);
@@ -27,6 +31,8 @@ static bool outcomes_of(const rn_engine_options *o, struct outcome *out) {
     fixture_close(&f);
     return ok;
 }
+
+static bool outcomes_of(const rn_engine_options *o, struct outcome *out) { return outcomes_with(o, NULL, out); }
 
 static const struct outcome *reference(void) {
     static struct outcome ref[N_REQUESTS];
@@ -36,13 +42,16 @@ static const struct outcome *reference(void) {
     return ref;
 }
 
-static void check_same(const rn_engine_options *o, const char *what) {
-    static struct outcome got[N_REQUESTS];
-    if (!outcomes_of(o, got)) return;
+static void compare(const struct outcome *got, const char *what) {
     for (int i = 0; i < N_REQUESTS; i++) {
         check_note("%s, request %d", what, i);
         if (!same_outcome(&got[i], &reference()[i])) return;
     }
+}
+
+static void check_same(const rn_engine_options *o, const char *what) {
+    static struct outcome got[N_REQUESTS];
+    if (outcomes_of(o, got)) compare(got, what);
 }
 
 TEST(field_2_16_threads_do_not_change_the_text) {
@@ -82,6 +91,17 @@ TEST(field_2_16_prompt_chunks_do_not_change_the_text) {
         o.n_batch = sizes[i];
         snprintf(what, sizeof what, "steps of %d rows", sizes[i]);
         check_same(&o, what);
+    }
+}
+
+// Also in steps that have no row whose results are wanted.
+TEST(early_layers_that_can_be_read_do_not_change_the_text) {
+    static struct outcome got[N_REQUESTS];
+    static const char *const layers[] = {"0", "5", "0,1,2,3,4,5"};
+    for (size_t i = 0; i < 3; i++) {
+        rn_engine_options o = engine_options();
+        o.n_batch = 7, o.n_threads = 1 + (int)i % 2;
+        if (outcomes_with(&o, layers[i], got)) compare(got, layers[i]);
     }
 }
 

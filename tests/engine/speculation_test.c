@@ -1,11 +1,8 @@
 // tests/engine/speculation_test.c - guesses of what follows change the number of steps and nothing else: what requests may say, and figures.
 // That tokens and bits stay with grammars, banned strings, guidance, sessions, preemption and recurrent states is held by the tests of these, whose
 // requests speculate at random (any_drafts()).
-#include "base/mem.h"
-#include "decoding/draft/drafts.h"
-#include "decoding/strategies.h"
-#include "engine/public_structs.h"
-#include "fixture.h"
+#include "any_guesses.h"
+#include "tally.h"
 #include "toy_rig.h"
 #include <math.h>
 
@@ -417,75 +414,6 @@ TEST(what_a_request_may_say_of_drafts) {
 }
 
 // ---- drafters of any kind -------------------------------------------------------------------------------------------
-//
-// What they guess is a function of the true continuation, which a run without drafts gave, and of the dice.
-
-enum guesses { RIGHT, WRONG, ANY_TREE, HIDDEN, END_TOKENS, NO_TOKENS, N_GUESSES };
-
-static struct adversary {
-    enum guesses guesses;
-    int32_t truth[TOY_CTX], n_prompt, n_truth, end_token;
-    struct toy_random random;
-} foe;
-
-static int32_t true_token(int32_t at) { return at - foe.n_prompt < foe.n_truth ? foe.truth[at - foe.n_prompt] : 0; }
-
-static void guess_any(drafter *d, int32_t n, struct draft *out) {
-    const int32_t n_nodes = toy_below(&foe.random, DRAFT_MOST + 1);
-    (void)d;
-    out->n = 0;
-    while (out->n < n_nodes) {
-        const int32_t i = out->n, right = true_token(n + i), class = toy_below(&foe.random, DRAFT_CLASSES);
-        // On the right path the nodes with even numbers, those behind them wrong ones.
-        const int32_t depth = i / 2,
-                      hidden = i % 2 ? 1 + toy_below(&foe.random, TOY_VOCAB - 1) : true_token(n + depth);
-        switch (foe.guesses) {
-        case RIGHT: draft_add(out, right, i - 1, class); break;
-        case WRONG: draft_add(out, (right + 1) % TOY_VOCAB, i - 1, class); break;
-        case ANY_TREE:
-            draft_add(out, toy_below(&foe.random, TOY_VOCAB), toy_below(&foe.random, i + 1) - 1, class);
-            break;
-        case HIDDEN: draft_add(out, hidden, i < 2 ? DRAFT_ROOT : 2 * depth - 2, class); break;
-        case END_TOKENS: draft_add(out, foe.end_token, i - 1, class); break;
-        default: draft_add(out, i % 3 ? TOY_VOCAB + toy_below(&foe.random, 1000) : -1 - i, i - 1, class);
-        }
-    }
-}
-
-static void forget(drafter *d, int32_t n) { (void)d, (void)n; }
-static void destroy_foe(drafter *d) { mem_free(d); }
-static rn_status create_foe(const struct drafter_spec *spec, drafter **out, rn_error *err) {
-    static const struct drafter_ops ops = {.draft = guess_any, .cut = forget, .destroy = destroy_foe};
-    static const float share = 0.5F;
-    *out = mem_calloc(1, sizeof **out);
-    if (!*out) return fail(err, RN_E_NOMEM, "foe: out of memory");
-    (*out)->ops = &ops;
-    foe.n_prompt = spec->n_prompt;
-    draft_odds_init(&(*out)->odds, &share, 1);
-    draft_odds_init(&(*out)->depths, &share, 1);
-    return RN_OK;
-}
-
-static rn_status create_with_foe(const struct strategy_spec *spec, strategy **out, rn_error *err) {
-    static const struct drafter_kind kind = {"foe", .create = create_foe};
-    const struct drafter_choice choice = {&kind, 0};
-    struct strategy_spec own = *spec;
-    own.drafters = &choice, own.n_drafters = 1;
-    return sample_strategy_create(&own, out, err);
-}
-
-static bool run_with_foe(rn_engine *e, const rn_request *r, struct outcome *o) {
-    static const struct strategy_kind kind = {"sample", create_with_foe};
-    struct own_request own;
-    rn_error err = {0};
-    rn_stream *s;
-    *o = (struct outcome){0};
-    if (!CHECK_OK(own_request_read(r, &own, &err), &err)) return false;
-    if (!CHECK_OK(stream_create(e, &own.r, &kind, NULL, &s, &err), &err)) return false;
-    const bool ok = CHECK_OK(stream_submit(s, &err), &err) && drain(s, o);
-    rn_stream_close(s);
-    return ok;
-}
 
 // A negative prompt of another length, with every third request.
 static void guide_some(rn_request *r, rn_part *negative) {
@@ -501,7 +429,7 @@ TEST(whatever_is_guessed_tokens_and_log_probabilities_stay) {
     for (int32_t n_states = 0; n_states <= 24; n_states += 24) {
         struct toy_rig g;
         if (!toy_rig_open(&g, 64, n_states, 1, 1)) return;
-        foe.end_token = g.model->end_ids[0];
+        foe.end_token = g.model->end_ids[0], foe.n_vocab = TOY_VOCAB;
         for (uint64_t seed = 1; seed <= 40; seed++) {
             struct rn_sampling sampling;
             rn_part part, negative;
@@ -513,10 +441,8 @@ TEST(whatever_is_guessed_tokens_and_log_probabilities_stay) {
             if (seed % 5) sampling.n_logit_bias = 0;
             guide_some(&r, &negative);
             if (!run_request(g.engine, &r, &plain)) break;
-            foe.n_truth = (int32_t)plain.n_tokens;
-            memcpy(foe.truth, plain.tokens, plain.n_tokens * sizeof *plain.tokens);
             for (int k = 0; k < N_GUESSES; k++) {
-                foe.guesses = (enum guesses)k, foe.random = (struct toy_random){seed, 0};
+                foe_knows(&plain, (enum guesses)k, seed);
                 r.draft_min = (int32_t)(seed % 5), r.draft_max = r.draft_min + (int32_t)(seed % 7);
                 check_note("%d states, seed %d, guesses %d", n_states, (int)seed, k);
                 if (!run_with_foe(g.engine, &r, &drafted) || !same_outcome(&plain, &drafted)) break;
@@ -630,37 +556,7 @@ TEST(a_model_that_drafts_is_named) {
 
 // ---- verification by chance -----------------------------------------------------------------------------------------
 
-enum { MOST_CELLS = 400, N_RUNS = 6000, N_DRAWN = 2 };
-
-// How often each beginning came.
-struct tally {
-    int32_t texts[MOST_CELLS][N_DRAWN];
-    int n[2][MOST_CELLS], n_cells;
-};
-
-static void tally_add(struct tally *t, int which, const struct outcome *o) {
-    int i = 0;
-    while (i < t->n_cells && memcmp(t->texts[i], o->tokens, sizeof t->texts[i]) != 0) i++;
-    if (!CHECK(i < MOST_CELLS && o->n_tokens > N_DRAWN)) return;
-    if (i == t->n_cells) memcpy(t->texts[t->n_cells++], o->tokens, sizeof t->texts[i]);
-    t->n[which][i]++;
-}
-
-// The sum of squares of two samples of the same law, and its degrees of freedom; rare texts are one.
-static double chi_square(const struct tally *t, int *freedom) {
-    double sum = 0, rare[2] = {0};
-    *freedom = -1;
-    for (int i = 0; i <= t->n_cells; i++) {
-        double a = rare[0], b = rare[1];
-        if (i < t->n_cells && t->n[0][i] + t->n[1][i] < 20) {
-            rare[0] += t->n[0][i], rare[1] += t->n[1][i];
-            continue;
-        }
-        if (i < t->n_cells) a = t->n[0][i], b = t->n[1][i];
-        if (a + b > 0) sum += (a - b) * (a - b) / (a + b), ++*freedom;
-    }
-    return sum;
-}
+enum { N_RUNS = 6000 };
 
 // A model drafts that has the same logits; biases and top_k make another law of them.
 static int64_t tally_runs(rn_engine *e, rn_verify verify, float guidance, struct tally *t) {
@@ -697,7 +593,7 @@ TEST(rejection_keeps_the_law_and_typical_acceptance_does_not) {
         CHECK(tally_runs(g.engine, RN_VERIFY_REJECT, i ? 1.5F : 1, &t) > N_RUNS / 4);
         const double exact = chi_square(&t, &freedom);
         check_note("%s%d texts, %.1f of %d degrees of freedom", i ? "guided: " : "", t.n_cells, exact, freedom);
-        CHECK(freedom >= 20 && exact < freedom + 5 * sqrt(2.0 * freedom));
+        CHECK(freedom >= 20 && is_of_one_law(exact, freedom));
     }
     CHECK(tally_runs(g.engine, RN_VERIFY_TYPICAL, 1, &t) > N_RUNS / 4);
     const double lossy = chi_square(&t, &freedom);

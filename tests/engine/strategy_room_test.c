@@ -46,7 +46,8 @@ TEST(further_sequences_and_scratch_nodes_have_pages_of_their_own_in_the_plan) {
     const rn_engine_info more = info_of(f.engine);
     CHECK_INT(more.n_seqs, 7);
     CHECK_INT(more.n_scratch, 65);
-    CHECK_INT(more.kv_bytes - plain.kv_bytes, 3 * (5 + 2) * 64 * more.kv_bytes_per_token);
+    CHECK_INT(more.n_kv - plain.n_kv, 5 * 128);
+    CHECK_INT(more.kv_bytes - plain.kv_bytes, (3 * (5 + 2) * 64 + 5 * 128) * more.kv_bytes_per_token);
     CHECK_HAS(more.plan, "drafts and beams (n_seqs, n_scratch)");
     run_request(f.engine, &r, &same);
     same_outcome(&o, &same);
