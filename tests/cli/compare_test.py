@@ -398,6 +398,48 @@ def plain_terminals_get_no_escapes():
     check('G| ' in Terminal('compare', '-n', '3', PROMPT, env=environment(LC_ALL='C', NO_COLOR='1')).end()[1], 'a bar of ASCII where the locale has no other')
 
 
+@test
+def a_name_is_shown_in_one_line_that_steers_no_terminal():
+    hostile = '{"name": "\\u001b]0;PWN\\u0007x\\u202ey\\r\\nz\\u009b31m", "temp": 0}'
+    shown = '\ufffd]0;PWN\ufffdxy\ufffd z\ufffd31m'
+    out = runnel('compare', '-n', '3', '-s', hostile, PROMPT).ok().text
+    check(not re.search('[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]', out), repr(out))
+    check(out.startswith(f'# {shown}: ') and f'\n{shown} ' in out, repr(out))
+    terminal = Terminal('compare', '-n', '3', '-s', hostile, PROMPT, columns=120, env=utf8(NO_COLOR='1')).end()[1]
+    check(']0;PWN\ufffd' in terminal and '\x1b]' not in terminal and '\x07' not in terminal and '\u202e' not in terminal, repr(terminal))
+    equal(compare('-n', '3', '-s', hostile, PROMPT)['lanes'][0]['name'], '\x1b]0;PWN\x07x\u202ey\r\nz\x9b31m')    # programs get what they gave
+    said = runnel('compare', '-n', '3', '-s', hostile.replace('"temp"', '"stop_tokens": [999999], "temp"'), PROMPT).fails(2)
+    equal(said.err.count('\n'), 1)
+    check('\x1b' not in said.err and '\u202e' not in said.err, repr(said.err))
+
+
+@test
+def settings_without_a_name_are_called_what_they_set():
+    long = '{"strategy": "beam", "num_beams": 2, "length_penalty": 0.5, "num_return_sequences": 2}'
+    lanes = compare('-n', '3', '-s', '{"temp": 0.5, "top_k": 7}', '-s', long, '-s', '{}', '-s', '{"preset": "code", "name": ""}', PROMPT)['lanes']
+    equal([lane['name'] for lane in lanes], ['temp 0.5, top_k 7', 'beam, num_beams 2, length_penalty 0.5', 'the defaults', 'code'])
+    out = runnel('compare', '-n', '3', '-s', '{"temp": 0.5}', '-s', long, PROMPT).ok().text
+    check(out.startswith('# temp 0.5\n') and f'\n# beam, num_beams 2, length_penalty 0.5: {long}\n' in out, out)
+
+
+@test
+def models_of_one_name_are_told_apart():
+    with Folder() as folder:
+        for path, word in (('a/m.gguf', 'one'), ('b/m.gguf', 'two'), ('b/a/m.gguf', 'three')):
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(script_model.make({'e': [word]}, PLAIN))
+        models = [part for path in ('a/m.gguf', 'b/m.gguf', 'b/a/m.gguf') for part in ('-m', folder / path)]
+        lanes = compare(*models, '-m', MODEL, '-n', '5', '-s', 'greedy', PROMPT)['lanes']
+        equal([lane['model'] for lane in lanes], [f'{folder.name}/a/m.gguf', 'b/m.gguf', 'b/a/m.gguf', MODEL.name])
+        out = runnel('compare', *models, '-n', '5', '-s', 'greedy', PROMPT).ok().text
+        check(f'({folder.name}/a/m.gguf)\none\n' in out and '(b/m.gguf)\ntwo\n' in out and '(b/a/m.gguf)\nthree\n' in out, out)
+        same = 'Some-Model-3.1-8B-Instruct-abliterated-long-'
+        for end in ('Q8_0', 'Q4_K_M'):
+            (folder / f'{same}{end}.gguf').write_bytes((folder / 'a/m.gguf').read_bytes())
+        out = runnel('compare', '-m', folder / f'{same}Q8_0.gguf', '-m', folder / f'{same}Q4_K_M.gguf', '-n', '5', '-s', 'greedy', PROMPT).ok().text
+        check('greedy Some-Model-3.1-8B-I..ated-long-Q8_0.gguf ' in out and 'greedy Some-Model-3.1-8B-I..ed-long-Q4_K_M.gguf ' in out, out)
+
+
 WRONG = [
     (['-s', 'gredy'], "--settings: 'gredy' is not one of greedy, focused, balanced, creative, wild, beam, contrastive, contrastive-decoding, dola, tree, code, chat, story, summary, nor a JSON object: did you mean greedy?"),
     (['-s', '{"temp": 9}'], '--settings: {"temp": 9}: temp: 9 is outside 0..5'),

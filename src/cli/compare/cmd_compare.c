@@ -211,8 +211,27 @@ static int begin_lane(compare *c, compare_lane *l) {
         wake(c); // chunks may have come before the callback was set
         return EXIT_CODE_OK;
     }
-    say("%s: %s", l->name, err.text);
+    say("%s: %s", l->label, err.text);
     return err.code == RN_E_ARG ? EXIT_CODE_USAGE : EXIT_CODE_FAILED;
+}
+
+// The path without its first folders.
+static const char *last_parts(const char *path, size_t n_parts) {
+    const char *at = bench_base_name(path);
+    while (--n_parts > 0 && at > path)
+        for (at--; at > path && at[-1] != '/';) at--;
+    return at;
+}
+
+// The file's name, with as many of the folders above it as set it apart from the other models.
+static const char *short_name(const compare *c, size_t model) {
+    const char *const path = c->paths[model];
+    size_t n_parts = 1;
+    for (size_t m = 0; m < c->n_models; m++)
+        while (strcmp(c->paths[m], path) != 0 && last_parts(path, n_parts) != path &&
+               strcmp(last_parts(c->paths[m], n_parts), last_parts(path, n_parts)) == 0)
+            n_parts++;
+    return last_parts(path, n_parts);
 }
 
 static int begin_lanes(compare *c) {
@@ -221,7 +240,7 @@ static int begin_lanes(compare *c) {
     for (size_t i = 0; i < c->n_lanes && code == EXIT_CODE_OK; i++) {
         compare_lane *const l = &c->lanes[i];
         l->on = c->models[l->model];
-        l->model_name = bench_base_name(c->paths[l->model]);
+        l->model_name = short_name(c, l->model);
         code = begin_lane(c, l);
     }
     return code;
@@ -294,7 +313,7 @@ static int tell(compare *c) {
     bytes_free(&text);
     for (size_t i = 0; i < c->n_lanes; i++)
         if (c->lanes[i].finish == RN_FINISH_ERROR) {
-            say("%s: %s", c->lanes[i].name, c->lanes[i].detail);
+            say("%s: %s", c->lanes[i].label, c->lanes[i].detail);
             code = EXIT_CODE_FAILED;
         }
     return interrupt_came() ? EXIT_CODE_INTERRUPTED : code;

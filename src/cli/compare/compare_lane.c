@@ -89,7 +89,7 @@ bool compare_lane_read(compare_lane *l) {
         const rn_status st = rn_stream_next(l->stream, 0, &chunk, &err);
         if (st == RN_E_AGAIN) return true;
         if (st != RN_OK) {
-            say("%s: %s", l->name, err.text);
+            say("%s: %s", l->label, err.text);
             return false;
         }
         add_tokens(l, &chunk);
@@ -113,6 +113,7 @@ void compare_lane_free(compare_lane *l) {
     bytes_free(&l->text);
     free(l->g);
     free(l->name);
+    free(l->label);
     free(l->words);
     free(l->settings);
     free(l->detail);

@@ -29,10 +29,11 @@ typedef struct lane_sequence {
 
 typedef struct compare_lane {
     char *name, *words; // words: the settings, for people
+    char *label;        // the name in one line without control characters
     char *settings;     // as JSON
     size_t model;
     const rn_model *on;
-    const char *model_name; // the file's, without its folder
+    const char *model_name; // the file's, with as much of its folder as tells it from the others
     json_doc *doc;          // what g points into
     generation *g;
     rn_grammar *grammar; // NULL: of any form

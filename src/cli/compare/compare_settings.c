@@ -4,6 +4,7 @@
 #include "app/named_settings.h"
 #include "app/options.h"
 #include "app/say.h"
+#include "app/term.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,57 @@ static bool refuse_name(const char *name) {
     return false;
 }
 
+// ---- names ----------------------------------------------------------------------------------------------------------
+
+// "beam, num_beams 8, n 40" of settings that have no name.
+struct summary {
+    bytes text;
+    bool is_cut;
+};
+
+static bool add_member(void *user, const char *name, const json_item *value, char *why) {
+    enum { MOST = 40 };
+    struct summary *const s = user;
+    const bool is_strategy = strcmp(name, "strategy") == 0 || strcmp(name, "preset") == 0;
+    bytes item = {0};
+    json_span text;
+    if (strcmp(name, "name") == 0) return true; // an empty one
+    if (!is_strategy) bytes_add_format(&item, "%s ", name);
+    if (json_item_is_text(value) && json_item_text(value, &text, why))
+        bytes_add(&item, text.data, text.n);
+    else
+        json_item_add(value, &item);
+    if (s->text.n + item.n > MOST)
+        s->is_cut = true;
+    else
+        bytes_add_format(&s->text, "%s%s", s->text.n ? ", " : "", item.data);
+    bytes_free(&item);
+    return true;
+}
+
+// As many of the members as a column has room for.
+static struct summary summarize(const json_doc *settings) {
+    struct summary s = {0};
+    char param[JSON_WHY], why[JSON_WHY];
+    (void)json_doc_read_open(settings, NULL, 0, add_member, &s, param, why); // parsed before
+    if (s.text.n == 0) bytes_add_text(&s.text, s.is_cut ? "JSON" : "the defaults");
+    return s;
+}
+
+static void give_name(compare_lane *l, const char *given, const char *words, bool is_json) {
+    bytes label = {0};
+    struct summary own = {0};
+    if (!given) own = summarize(l->doc);
+    l->name = app_copy_text(given ? given : own.text.data);
+    // Settings without a name say what they are by it, unless it has no room for all of them.
+    l->words = app_copy_text(is_json && (given || own.is_cut) ? l->settings : words);
+    term_add_line(&label, l->name, strlen(l->name));
+    bytes_add(&label, "", 0);
+    l->label = app_copy_text(label.data);
+    bytes_free(&label);
+    bytes_free(&own.text);
+}
+
 bool compare_settings_read(compare_lane *l, const char *text, const generation *defaults,
                            const generation_members *members) {
     const named_settings *const named = named_settings_find(text);
@@ -70,8 +122,7 @@ bool compare_settings_read(compare_lane *l, const char *text, const generation *
         return false;
     }
     if (!named && !is_json) generation_preset_values(text, values, sizeof values);
-    l->name = app_copy_text(own_name ? own_name : text);
-    l->words = app_copy_text(named ? named->words : own_name ? text : values);
+    give_name(l, !is_json ? text : own_name && *own_name ? own_name : NULL, named ? named->words : values, is_json);
     return true;
 }
 
@@ -82,6 +133,6 @@ bool compare_settings_compile(compare_lane *l) {
     (void)form_source_make(&l->g->form, &from); // without memory the command has ended
     const rn_status st = rn_grammar_compile(l->on, &from.source, &l->grammar, &err);
     form_source_free(&from);
-    if (st != RN_OK) say("%s: %s: %s", l->name, l->g->form.member, err.text);
+    if (st != RN_OK) say("--settings: %.80s: %s: %s", l->settings, l->g->form.member, err.text);
     return st == RN_OK;
 }

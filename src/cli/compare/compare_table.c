@@ -32,19 +32,31 @@ void compare_figures(const compare_lane *l, char *text) {
     snprintf(cell, HUMAN_BYTES, "%s", rn_finish_name(l->finish));
 }
 
-// Names are anybody's, as those of files are; characters are cut whole.
-static char *label_of(const comparison *c, const compare_lane *l) {
-    enum { MOST = 40 };
-    const char *const names[] = {l->name, c->names_models ? l->model_name : NULL};
-    bytes label = {0};
-    for (int i = 0; i < 2 && names[i]; i++) {
-        size_t n = strlen(names[i]);
-        if (n > MOST)
-            for (n = MOST; n > 0 && ((unsigned char)names[i][n] & 0xC0) == 0x80;) n--;
-        if (i > 0) bytes_add_text(&label, " ");
-        term_add_line(&label, names[i], n);
+static bool begins_character(const char *text) { return ((unsigned char)*text & 0xC0) != 0x80; }
+
+// Names are anybody's, as those of files are. Of a long one the middle is left out: quantizations of one model end in different ways.
+static void add_name(bytes *to, const char *name) {
+    enum { MOST = 40, END = 19 };
+    const size_t n = strlen(name);
+    if (n <= MOST) {
+        term_add_line(to, name, n);
+        return;
     }
-    bytes_add(&label, "", 1);
+    const char *front = name + END, *back = name + n - END;
+    while (front > name && !begins_character(front)) front--;
+    while (!begins_character(back)) back++;
+    term_add_line(to, name, (size_t)(front - name));
+    bytes_add_text(to, "..");
+    term_add_line(to, back, strlen(back));
+}
+
+static char *label_of(const comparison *c, const compare_lane *l) {
+    bytes label = {0};
+    add_name(&label, l->label);
+    if (c->names_models) {
+        bytes_add_text(&label, " ");
+        add_name(&label, l->model_name);
+    }
     return label.data;
 }
 

@@ -93,7 +93,7 @@ static void add_head(lane_columns *c) {
     struct strip *const strips = app_alloc(n * sizeof *strips);
     const compare_lane *const lanes = c->lanes + c->first;
     if (c->has_printed) bytes_add_text(&c->frame, "\n");
-    for (size_t k = 0; k < n; k++) strips[k] = (struct strip){lanes[k].name, strlen(lanes[k].name), true};
+    for (size_t k = 0; k < n; k++) strips[k] = (struct strip){lanes[k].label, strlen(lanes[k].label), true};
     add_rows(c, strips, n, bold);
     for (size_t k = 0; k < n; k++) strips[k] = (struct strip){lanes[k].words, strlen(lanes[k].words), true};
     add_rows(c, strips, n, dim);
@@ -205,9 +205,9 @@ static void add_bytes(bytes *to, const char *text, size_t n) { bytes_add(to, tex
 
 static void add_title(lane_columns *c, const compare_lane *l) {
     bytes title = {0};
-    bytes_add_format(&title, "# %s%s%s%s%s%s", l->name, *l->words ? ": " : "", l->words, c->names_models ? " (" : "",
+    bytes_add_format(&title, "# %s%s%s%s%s%s", l->label, *l->words ? ": " : "", l->words, c->names_models ? " (" : "",
                      c->names_models ? l->model_name : "", c->names_models ? ")" : "");
-    (c->is_terminal ? term_add_line : add_bytes)(&c->frame, title.data, title.n);
+    term_add_line(&c->frame, title.data, title.n); // also in a pipe: it is a line, and what is in it is anybody's
     bytes_add_text(&c->frame, "\n");
     bytes_free(&title);
 }
