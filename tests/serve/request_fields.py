@@ -215,7 +215,8 @@ ROUTES = {
         **COMMON, **SAMPLING, **LIMITS, **VLLM, **FORM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, 'prompt': PROMPTS._replace(good=(*PROMPTS.good, ['a', LONG], [[5], [6, 7]], ['a'] * 32)),
         'suffix': NO_SUFFIX}),
     GENERATE: Route({'prompt': 'The cat', 'max_tokens': 8}, {
-        **COMMON, **SAMPLING, **LIMITS, **VLLM, **FORM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, **CONVERSATION, 'prompt': PROMPTS, 'ids': Field(([427, 438],), ([-1], [4096], {}, 5), {'prompt': None}), 'token_times': SWITCH, 'with_pieces': SWITCH, 'sampled_logprobs': NUMBER_OF_TOP}),
+        **COMMON, **SAMPLING, **LIMITS, **VLLM, **FORM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, **CONVERSATION, 'prompt': PROMPTS, 'ids': Field(([427, 438],), ([-1], [4096], {}, 5), {'prompt': None}), 'token_times': SWITCH, 'with_pieces': SWITCH, 'sampled_logprobs': NUMBER_OF_TOP,
+        'accept_revisions': SWITCH._replace(needs={'stream': True})}),
     LLAMA: Route({'prompt': 'The cat', 'n_predict': 8}, {
         **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k != 'n'}, **VLLM, **FORM, **KEPT, **DELIVERY, 'prompt': PROMPTS,
         'n_probs': whole((0, 1, 20), 0, 20), 'return_tokens': SWITCH, 'id_slot': whole((-1, 0, 5), -1, 2**31 - 1),

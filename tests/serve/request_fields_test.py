@@ -18,7 +18,7 @@ NO_MEMBERS = set('''
     generation_settings index input_tokens logprob n_ctx n_evaluated message n_prompt n_prompt_tokens param position progress prompt_token_ids reasoning_content
     relevance_score results runnel score sequences state stop_type stopping_word timings token_id token_ids tokens_evaluated tokens_predicted usage
     after auto base64 base_url bytes cancel compact custom drop-oldest dumps free json_object eos first float function_call function_call_output generate high last length limit low mcp mean
-    middle model_provider namespace none normal old order park prefill queued rank separate tags required web_search word
+    middle model_provider namespace none normal old order park prefill queued rank replace_from replace_text_from separate tags required web_search word
     response.completed response.created response.failed response.function_call_arguments.delta response.incomplete response.output_item.added
     response.output_text.delta response.reasoning_text.delta published psm spm myproject tmp truncated'''.split())
 NO_MEMBERS |= set(re.findall(r'= \{\d+, .*"(\w+)"\},', (ROOT / 'src/serve/api/api_error.c').read_text()))      # codes of errors

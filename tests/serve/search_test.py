@@ -2,8 +2,8 @@
 """Searches over HTTP: beam search and the best of several samples, by runnel's members and by those of OpenAI's and vLLM's clients."""
 import json
 
-from api import chat_model, error_of, serving
-from serving import Folder, check, equal, main, test
+from api import chat_model, error_of, serving, stream
+from serving import Folder, Socket, check, equal, main, test
 
 GENERATE, TEXT, CHAT = '/v1/runnel/generate', '/v1/completions', '/v1/chat/completions'
 
@@ -123,6 +123,51 @@ def beams_stream_what_is_certain_and_end_with_the_whole_answer():
         events = [json.loads(line[6:]) for line in lines if line.startswith('data: {')]
         equal([t for e in events for t in e.get('tokens', [])], whole['tokens'])
         equal([e['sequences'] for e in events if 'sequences' in e], [whole['sequences']])
+
+
+def revised(chunks):
+    """(text, tokens, how many chunks replaced something) of an answer that was told with revisions."""
+    text, tokens, n_replaced = b'', [], 0
+    for c in chunks:
+        if 'replace_from' in c:
+            check(c['replace_from'] <= len(tokens) and c['replace_text_from'] <= len(text), c)
+            n_replaced += c['replace_from'] < len(tokens)
+            text, tokens = text[:c['replace_text_from']], tokens[:c['replace_from']]
+        text, tokens = text + c['text'].encode(), tokens + c['tokens']
+    return text.decode(), tokens, n_replaced
+
+
+def chunks_of(socket, **body):
+    socket.send(json.dumps({'type': 'generate', 'id': 'a', **body}))
+    while True:
+        told = json.loads(socket.text())
+        if told['type'] == 'chunk':
+            yield told
+            if told.get('finish_reason'):
+                return
+
+
+@test
+def a_reader_that_accepts_revisions_has_the_best_text_at_once_and_the_same_one_at_the_end():
+    n_replaced, body = 0, {'prompt': 'The cat', 'max_tokens': 24, 'ignore_eos': True, 'accept_revisions': True}
+    with Folder() as folder, serving(chat_model(folder), '--beams', '4') as s:
+        for search in ({'strategy': 'beam', 'num_beams': 4}, {'strategy': 'beam', 'num_beams': 3, 'do_sample': True, 'temp': 2, 'seed': 1},
+                       {'strategy': 'best-of', 'best_of': 4, 'seed': 3, 'temp': 1.3}, {'strategy': 'tree', 'simulations': 8}, {'temp': 0}):
+            whole = generate(s, max_tokens=24, **search)
+            told = stream(s, GENERATE, **body, **search)
+            text, tokens, n = revised(told)
+            equal((text, tokens), (whole['text'], whole['tokens']), search)
+            equal(told[-1].get('sequences'), whole.get('sequences'), search)
+            n_replaced += n
+        check(n_replaced > 1, n_replaced)
+        with s.connect() as c:
+            told = list(chunks_of(Socket(c, '/v1/stream'), **body, strategy='beam', num_beams=4))
+            equal(revised(told)[:2], (told[-1]['sequences'][0]['text'], told[-1]['sequences'][0]['tokens']))
+        for more, says in (({}, 'accept_revisions: needs stream'), ({'stream': True, 'overflow': 'drop-oldest'}, 'overflow: drop-oldest excludes accept_revisions'),
+                           ({'stream': True, 'prompt': None, 'messages': [{'role': 'user', 'content': 'Hi'}]}, 'accept_revisions: excludes messages')):
+            answer = post(s, GENERATE, accept_revisions=True, **more)
+            equal(answer.status, 400, answer.body)
+            check(says in error_of(answer.json)['message'], answer.body)
 
 
 main()

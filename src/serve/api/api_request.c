@@ -230,6 +230,7 @@ static const struct {
     {"stream_interval", "stream_interval", API_INVALID_VALUE},
     {"buffer_tokens", "buffer_tokens", API_INVALID_VALUE},
     {"prompt_logprobs", "prompt_logprobs", API_INVALID_VALUE},
+    {"accept_revisions", "accept_revisions", API_INVALID_VALUE},
 };
 
 bool api_fail_begin(api_error *e, rn_status st, const rn_error *err, const char *prompt_name) {

@@ -310,6 +310,7 @@ static bool advance_part(job *j, job_part *p) {
         c.finish_detail = p->detail;
     }
     const bool is_bad = p->is_done && p->finish != RN_FINISH_STOP && p->finish != RN_FINISH_LENGTH;
+    if (c.replace_from >= 0) p->n_tokens = (size_t)c.replace_from, p->n_text = (size_t)c.replace_text_from;
     p->n_tokens += c.n_tokens;
     p->n_text += c.n_text;
     if (p->is_done && j->includes_stop)

@@ -33,6 +33,10 @@ static void put_prompt_scores(json_writer *w, const rn_chunk *c) {
 void native_put_chunk(json_writer *w, const job_part *p, const rn_chunk *c) {
     const native_answer *const a = answer_of(p->job);
     json_member_whole(w, "choice", p->index);
+    if (c->replace_from >= 0) {
+        json_member_whole(w, "replace_from", c->replace_from);
+        json_member_whole(w, "replace_text_from", c->replace_text_from);
+    }
     json_member_text(w, "text", c->text, c->n_text);
     if (a->is_chat) {
         json_member_begin(w, "deltas", '[');
@@ -141,6 +145,9 @@ static const member own_rows[] = {
     {"token_times", MEMBER_BOOL, offsetof(native_request, token_times)},
     {"with_pieces", MEMBER_BOOL, offsetof(native_request, with_pieces)},
 };
+const member native_stream_rows[1] = {
+    {"accept_revisions", MEMBER_BOOL, offsetof(native_request, accept_revisions)},
+};
 static const member prompt_rows[] = {
     {"prompt", MEMBER_EACH, .each = prompt_form_each, .schema = PROMPT_FORM_SCHEMA},
     {"ids", MEMBER_EACH, .each = prompt_form_each, .schema = PROMPT_FORM_SCHEMA},
@@ -172,6 +179,9 @@ bool native_read(native_request *q, const member_group *more, size_t n_more) {
     if (q->prompt.n && q->chat.has_messages)
         return api_fail(e, API_INVALID_VALUE, "prompt", "prompt: excludes messages");
     if (q->prompt.n > 1) return api_fail(e, API_INVALID_VALUE, "prompt", "prompt: must be a single prompt");
+    if (q->accept_revisions && q->chat.has_messages)
+        return api_fail(e, API_UNSUPPORTED_PARAMETER, "accept_revisions",
+                        "accept_revisions: excludes messages, whose answers are parsed as they stream");
     if (q->g.n_prompt_kept && q->chat.has_messages)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "truncate_prompt_tokens",
                         "truncate_prompt_tokens: excludes messages: use truncate");
@@ -203,6 +213,7 @@ static bool begin_parts(native_request *q, job *j) {
         else
             chat.parse_special = q->g.g.parse_special;
         req.token_times = q->token_times;
+        req.accept_revisions = q->accept_revisions;
         if (j->session) req.session = session_of(j->session);
         if (!job_begin_part(j, i, &req, name, e)) return false;
     }
@@ -229,6 +240,12 @@ job *native_begin(native_request *q, const job_format *format) {
     return native_begin_as(q, format, answer);
 }
 
+// A whole answer is what is left after all revisions.
+static bool check_stream(native_request *q) {
+    return !q->accept_revisions || q->g.delivery.is_stream ||
+           api_fail(&q->r.error, API_INVALID_VALUE, "accept_revisions", "accept_revisions: needs stream");
+}
+
 void route_generate(struct server *s, http_exchange *x, const http_request *http) {
     native_request *const q = app_alloc(sizeof *q);
     if (!q) {
@@ -236,8 +253,9 @@ void route_generate(struct server *s, http_exchange *x, const http_request *http
         return;
     }
     job *j = NULL;
+    const member_group more = NATIVE_STREAM_GROUP(q);
     native_init(q);
-    if (api_request_open(&q->r, s, http, http->body, http->n_body) && native_read(q, NULL, 0))
+    if (api_request_open(&q->r, s, http, http->body, http->n_body) && native_read(q, &more, 1) && check_stream(q))
         j = native_begin(q, q->g.delivery.is_stream ? &stream_format : &whole_format);
     job_answer(j, x, &q->r, &q->g.delivery);
     native_free(q);

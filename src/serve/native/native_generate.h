@@ -16,10 +16,15 @@ typedef struct native_request {
     const rn_part *parts; // [n_parts], of a route that makes its own prompt; NULL: the prompt or the messages
     size_t n_parts;
     bool token_times, with_pieces;
+    bool accept_revisions; // of NATIVE_STREAM_GROUP
 } native_request;
 
 void native_init(native_request *q);
 void native_free(native_request *q);
+// Members of transports that stream runnel's own chunks, which say what they replace.
+extern const member native_stream_rows[1];
+#define NATIVE_STREAM_GROUP(q) {native_stream_rows, 1, (q)}
+
 // more: the transport's own members, at most 2 groups. False: q->r.error holds the error.
 bool native_read(native_request *q, const member_group *more, size_t n_more);
 // NULL: q->r.error holds the error. format: the transport's; its `more` is a struct native_answer.

@@ -337,13 +337,13 @@ static bool is_generate(const request *q) { return q->is_read && strcmp(q->m.typ
 static void begin_generate(request *q) {
     native_request *const g = app_alloc(sizeof *g);
     if (!g) return;
-    const member_group more = {message_rows, 3, &q->m};
+    const member_group more[] = {{message_rows, 3, &q->m}, NATIVE_STREAM_GROUP(g)};
     native_init(g);
     g->r = q->r; // takes ownership of the document
     q->r = (api_request){0};
     q->generate = g;
     q->m.credit = -1;
-    if (native_read(g, &more, 1)) q->job = native_begin(g, &socket_format);
+    if (native_read(g, more, 2)) q->job = native_begin(g, &socket_format);
 }
 
 // ---- on a worker ----
