@@ -45,6 +45,16 @@ def peers_are_asked_for_the_same_and_their_texts_are_compared():
 
 
 @test
+def a_prompt_is_repeated_and_memory_is_told():
+    with Folder() as folder:
+        tokens = [t for line in runnel('run', '--strategy', 'beam', '--num-beams', '2', '-n', '6', '--min-tokens', '6', '--json', '--ids', '427,438,427').ok().lines for t in line['tokens']]
+        done = bench(MODEL, '--ids', '427,438', '--prompt-tokens', 3, '--beams', 2, '--rounds', 1, '-t', 1, '--peer', peer(folder, 'same', 60, tokens))
+        equal((done.stderr, (folder / 'same.log').read_text()), ('', '427,438,427 2 6 1\n'))
+        mib = [int(line.split()[-4]) for line in done.stdout.splitlines()[1:]]
+        check(all(5 < m < 2000 for m in mib), done.stdout)
+
+
+@test
 def a_peer_that_fails_or_generates_fewer_tokens_is_named():
     with Folder() as folder:
         done = bench('--rounds', 1, '--peer', peer(folder, 'few', 1, [1, 2]))
