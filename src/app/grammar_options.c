@@ -43,6 +43,14 @@ static int given(const grammar_options *g, const char *names[static 6]) {
     return n;
 }
 
+const char *grammar_options_stdin(const grammar_options *g) {
+    const char *const files[] = {g->schema_file, g->grammar_file, g->tags_file};
+    const char *const names[] = {"--json-schema", "--grammar", "--structural-tag"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i] && strcmp(files[i], "-") == 0) return names[i];
+    return NULL;
+}
+
 static void say_note(void *user, const char *line) {
     const grammar_options *const g = user;
     say("--grammar %s: note: %s", g->grammar_file, line);

@@ -27,5 +27,7 @@ extern const option grammar_option_rows[GRAMMAR_OPTION_ROWS];
 // saying why.
 int grammar_options_compile(grammar_options *g, const rn_model *model, rn_grammar **grammar);
 void grammar_options_free(grammar_options *g);
+// The option whose file is stdin, as it is typed; NULL: none.
+const char *grammar_options_stdin(const grammar_options *g);
 
 #endif

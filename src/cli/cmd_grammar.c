@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/grammar_cases.h"
 #include "cli/grammar_check.h"
+#include <string.h>
 #include <unistd.h>
 
 typedef struct check {
@@ -67,6 +68,11 @@ static int check_text(check *c) {
     rn_grammar *grammar = NULL;
     struct grammar_finding f = {0};
     rn_error err = {0};
+    const char *const reader = grammar_options_stdin(&c->form);
+    if (reader && strcmp(c->text_file, "-") == 0) {
+        say("--check -: stdin is what %s reads", reader);
+        return EXIT_CODE_USAGE;
+    }
     c->form.says_notes = true;
     int code = grammar_options_compile(&c->form, c->on.model, &grammar);
     if (code == EXIT_CODE_OK && !grammar) {

@@ -26,9 +26,10 @@ typedef struct run {
 } run;
 
 static const char *const notes = "Without a prompt, stdin is read when it is not a terminal; what is piped into it\n"
-                                 "goes behind a PROMPT, after an empty line (not behind -p). stdout gets the\n"
-                                 "text and nothing else; statistics go to stderr, at a terminal only. Ctrl+C stops\n"
-                                 "after the current token (exit 130), a second Ctrl+C at once.\n"
+                                 "goes behind a PROMPT, after an empty line (not behind -p, nor where an option\n"
+                                 "reads stdin: --json-schema -). stdout gets the text and nothing else;\n"
+                                 "statistics go to stderr, at a terminal only. Ctrl+C stops after the current\n"
+                                 "token (exit 130), a second Ctrl+C at once.\n"
                                  "\n"
                                  "  runnel run \"Once upon a time\"\n"
                                  "  runnel run -m MODEL -f story.txt -n 100 --seed 7 > more.txt\n"
@@ -45,6 +46,15 @@ static const option prediction_rows[] = {
          "a text that the answer is expected to repeat in large part, such as the file that it edits: guesses are "
          "taken from it, too (--speculate suffix, unless another one is named); - is stdin"},
 };
+
+// One thing at most can be read from stdin.
+static bool find_stdin_reader(run *r) {
+    const bool is_prediction = r->prediction_file && strcmp(r->prediction_file, "-") == 0;
+    const char *const of_form = grammar_options_stdin(&r->form);
+    r->prompt.stdin_reader = of_form ? of_form : is_prediction ? "--prediction" : NULL;
+    if (of_form && is_prediction) say("--prediction -: stdin is what %s reads", of_form);
+    return !of_form || !is_prediction;
+}
 
 static bool check_together(run *r, const options *parsed) {
     const char *const with_ids = "with --ids, which are not parsed";
@@ -114,7 +124,7 @@ static bool limit_tokens(run *r, const options *parsed) {
 
 static int run_prompt(run *r, const options *parsed) {
     r->g.n_prediction = r->prediction_file != NULL;
-    if (!check_together(r, parsed)) return EXIT_CODE_USAGE;
+    if (!check_together(r, parsed) || !find_stdin_reader(r)) return EXIT_CODE_USAGE;
     int code = prompt_read(&r->prompt, parsed);
     if (code != EXIT_CODE_OK) return code;
     if (r->prediction_file && !file_read(r->prediction_file, TEXT_LIMIT, &r->prediction)) return EXIT_CODE_FAILED;

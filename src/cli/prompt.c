@@ -53,10 +53,14 @@ int prompt_read(prompt *p, const options *parsed) {
         return EXIT_CODE_USAGE;
     }
     if (p->ids_option) return read_ids(p);
+    if (p->stdin_reader && (p->file ? strcmp(p->file, "-") == 0 : !text)) {
+        say("prompt: %s: stdin is what %s reads", p->file ? "-f -" : "none given", p->stdin_reader);
+        return EXIT_CODE_USAGE;
+    }
     if (p->file) return read_file(p, p->file);
     if (text) {
         bytes_add_text(&p->text, text);
-        return parsed->n_positional ? add_piped(p) : EXIT_CODE_OK;
+        return parsed->n_positional && !p->stdin_reader ? add_piped(p) : EXIT_CODE_OK;
     }
     if (!term_is(STDIN_FILENO)) return read_file(p, "-");
     say("prompt: none given: runnel run \"Once upon a time\", or -p, -f, --ids, or a pipe into stdin");

@@ -11,6 +11,7 @@
 
 typedef struct prompt {
     const char *text_option, *file, *ids_option;
+    const char *stdin_reader; // an option that stdin is for, so that it is not the prompt's; NULL: none
     bool is_ids;
     id_list ids;
     bytes text; // when not is_ids

@@ -68,6 +68,16 @@ def what_is_piped_in_goes_behind_a_prompt_and_not_behind_p():
 
 
 @test
+def what_an_option_reads_from_stdin_is_not_the_prompts():
+    args = ['run', *GREEDY, '-n', '8']
+    equal(runnel(*args, 'Tom:', '--grammar', '-', stdin=b'root ::= " yes"').ok().text, ' yes')
+    equal(runnel(*args, 'Tom:', '--prediction', '-', stdin=b'Once').ok().out, runnel(*args, '-p', 'Tom:').ok().out)
+    runnel(*args, '--json-schema', '-', stdin=b'{}').fails(2, 'runnel: prompt: none given: stdin is what --json-schema reads')
+    runnel(*args, '-f', '-', '--prediction', '-', stdin=b'x').fails(2, 'runnel: prompt: -f -: stdin is what --prediction reads')
+    runnel(*args, 'Tom:', '--structural-tag', '-', '--prediction', '-', stdin=b'x').fails(2, 'runnel: --prediction -: stdin is what --structural-tag reads')
+
+
+@test
 def a_prompt_that_cannot_be_read_is_named():
     runnel('run', '-f', '/nowhere/prompt').fails(1, '/nowhere/prompt: No such file or directory')
     runnel('run', '-f', '/').fails(1, '/: Is a directory')
