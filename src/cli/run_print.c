@@ -230,6 +230,15 @@ static void say_figures(const run_print *r, const rn_chunk *last) {
             last->finish_detail, has_colour ? "\x1b[0m" : "");
 }
 
+// Interrupted, a search has no answer: what came is what all of its texts begin with.
+static void say_beginning(const run_print *r) {
+    int32_t n;
+    bool is_given;
+    if (strategy_form_texts(&r->g->strategy, &n, &is_given) && n > 1)
+        say("--strategy %s: interrupted before one of its %d texts was chosen: what is printed is how all of them begin",
+            r->g->strategy.strategy, n);
+}
+
 static int finish(run_print *r, const rn_chunk *last) {
     r->was_cut = last->finish_reason == RN_FINISH_LENGTH && strncmp(last->finish_detail, "max_tokens", 10) == 0;
     if (r->to_terminal && !r->ends_line) output_write(&r->out, "\n", 1);
@@ -237,6 +246,7 @@ static int finish(run_print *r, const rn_chunk *last) {
         say("generation: %s", last->finish_detail);
     else
         say_figures(r, last);
+    if (last->finish_reason == RN_FINISH_CANCELLED) say_beginning(r);
     if (last->finish_reason == RN_FINISH_ERROR) return EXIT_CODE_FAILED;
     if (last->finish_reason == RN_FINISH_CANCELLED && interrupt_came()) return EXIT_CODE_INTERRUPTED;
     return EXIT_CODE_OK;

@@ -2,6 +2,7 @@
 """tests/cli/compare_test.py - `runnel compare`: texts, measures against an independent form, columns at a terminal, Ctrl+C."""
 import collections
 import fcntl
+import html
 import json
 import math
 import re
@@ -10,7 +11,7 @@ import sys
 import termios
 import unicodedata
 
-from harness import CTRL_C, MODEL, ROOT, Folder, Terminal, check, environment, equal, main, runnel, screen, test
+from harness import CTRL_C, MODEL, ROOT, Folder, Terminal, check, end, environment, equal, interrupt, main, runnel, screen, start, test
 
 sys.path.insert(0, str(ROOT / 'tests/serve'))
 import script_model     # noqa: E402
@@ -387,6 +388,37 @@ def ctrl_c_ends_all_texts_and_their_measures_are_shown():
     table = '\n'.join(lines[-8:])
     equal(table.count('cancelled'), 3)
     check('seed 7' in table, table)
+
+
+@test
+def ctrl_c_leaves_the_best_text_so_far_of_a_search():
+    best = '{"name": "best", "strategy": "best-of", "best_of": 8}'
+    child = start('compare', '--ignore-eos', '-n', '400', '--cpu', 'ref', '--seed', '7', *flags(['greedy', 'beam', best]), PROMPT)
+    begin = b''
+    while len(begin) < 100:
+        begin += child.stdout.read(100)
+    interrupt(child)
+    code, out, _ = end(child)
+    equal(code, 130)
+    greedy, beam, best, table = re.fullmatch(r'# greedy: [^\n]*\n(.*)\n\n# beam: [^\n]*\n(.*)\n\n# best: [^\n]*\n(.*)\n\n( .*)', (begin + out).decode(), re.S).groups()
+    n_greedy, n_beam, n_best = (int(row.split()[1]) for row in table.splitlines()[1:4])
+    equal(table.count(' cancelled'), 3)
+    # A step has a token of each text; a lane may have begun some steps before another one.
+    check(abs(n_beam - n_greedy) <= 8 and abs(n_best - n_greedy) <= 8 and n_best > 5, table)
+    seeds = [runnel('run', PROMPT, '--ignore-eos', '-n', n_best, '--seed', 7 + i, '--speculate', 'none').ok().text for i in range(8)]
+    check(best in seeds and beam and greedy, best, seeds)
+
+
+
+@test
+def texts_of_a_search_are_cut_by_its_tokens_on_the_page():
+    best = '{"name": "best-of", "strategy": "best-of", "best_of": 4}'
+    with Folder() as folder:
+        lanes = json.loads(runnel('compare', '-n', '25', '--seed', '3', '--json', '--html', folder / 'page.html', *flags(['beam', best]), PROMPT).ok().out)['lanes']
+        page = (folder / 'page.html').read_text()
+    shown = ''.join(html.unescape(part) for part in re.findall(r'<span class="t [^>]*>(.*?)<span class="alt">', page, re.S))
+    equal(squeeze(re.sub('<[^>]*>', '', shown)), squeeze(''.join(lane['text'] for lane in lanes)))
+
 
 
 @test

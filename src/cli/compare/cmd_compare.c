@@ -198,6 +198,11 @@ static int begin_lane(compare *c, compare_lane *l) {
     ok = generation_apply(l->g, &req, &parts, &err);
     req.grammar = l->grammar;
     req.model = l->model;
+    // Ctrl+C then leaves the best text so far. Answers of chats are parsed as they stream.
+    int32_t n_texts;
+    bool is_given;
+    l->is_revised = !c->chat.is_chat && strategy_form_texts(&l->g->strategy, &n_texts, &is_given);
+    req.accept_revisions = l->is_revised;
     if (c->chat.is_chat) {
         generation_chat(l->g, &req, &chat, c->messages.data, c->messages.n);
         chat_options_apply(&c->chat, &chat);

@@ -57,6 +57,24 @@ static void add_tokens(compare_lane *l, const rn_chunk *c) {
     free(n);
 }
 
+// The chunk begins in the middle of what the lane has: what is behind that place goes.
+static void go_back(compare_lane *l, const rn_chunk *c) {
+    const size_t n_text = (size_t)c->replace_text_from;
+    l->n_revisions++;
+    l->text.n = n_text;
+    if (l->n_tokens > (size_t)c->replace_from) {
+        l->n_tokens = (size_t)c->replace_from;
+        l->n_tops = l->tokens[l->n_tokens].first_top;
+    }
+    // Text that is held back belongs to the token that comes.
+    for (size_t i = l->n_tokens; i > 0; i--) {
+        lane_token *const t = &l->tokens[i - 1];
+        if (t->at + t->n_text <= n_text) break;
+        t->at = t->at < n_text ? t->at : n_text;
+        t->n_text = n_text - t->at;
+    }
+}
+
 static void keep_sequences(compare_lane *l, const rn_chunk *last) {
     l->sequences = app_alloc((last->n_sequences + 1) * sizeof *l->sequences);
     for (; l->n_sequences < last->n_sequences; l->n_sequences++) {
@@ -92,6 +110,7 @@ bool compare_lane_read(compare_lane *l) {
             say("%s: %s", l->label, err.text);
             return false;
         }
+        if (chunk.replace_from >= 0) go_back(l, &chunk);
         add_tokens(l, &chunk);
         bytes_add(&l->text, chunk.text, chunk.n_text);
         if (chunk.finish_reason != RN_FINISH_NONE) end(l, &chunk);

@@ -38,8 +38,10 @@ typedef struct compare_lane {
     generation *g;
     rn_grammar *grammar; // NULL: of any form
     rn_stream *stream;
+    bool is_revised; // the text is a search's best one at the moment until it is done (rn_request.accept_revisions)
 
     bytes text;
+    size_t n_revisions; // times that something of it was replaced
     lane_token *tokens;
     size_t n_tokens, room_tokens;
     rn_top *tops;

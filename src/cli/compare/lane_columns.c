@@ -53,7 +53,8 @@ static struct line line_of(const char *text, size_t n, int columns) {
 struct strip {
     const char *text;
     size_t n;
-    bool is_whole; // it will not grow
+    bool is_whole;   // it will not grow
+    bool is_revised; // what there is of it may still be replaced
 };
 
 static void go_to_column(lane_columns *c, size_t k) {
@@ -147,14 +148,16 @@ static void take_strips(const lane_columns *c, struct strip *strips, size_t n) {
         size_t shown = c->n_shown[c->first + k], end = l->text.n;
         if (shown == 0) shown = end ? skip_blanks(l->text.data, end, 0) : 0;
         while (l->is_done && end > shown && strchr(" \n", l->text.data[end - 1])) end--;
-        strips[k] = (struct strip){l->text.data ? l->text.data + shown : "", end - shown, l->is_done};
+        strips[k] = (struct strip){l->text.data ? l->text.data + shown : "", end - shown, l->is_done,
+                                   l->is_revised && !l->is_done};
     }
 }
 
 // Is the next row as it will stay? Every lane must have gone on behind it, or have ended.
 static bool is_final(const lane_columns *c, const struct strip *strips, size_t n) {
     for (size_t k = 0; k < n; k++)
-        if (!strips[k].is_whole && line_of(strips[k].text, strips[k].n, c->column).is_open) return false;
+        if (strips[k].is_revised || (!strips[k].is_whole && line_of(strips[k].text, strips[k].n, c->column).is_open))
+            return false;
     return true;
 }
 
@@ -218,6 +221,7 @@ static void add_next(lane_columns *c) {
         size_t *const shown = &c->n_shown[c->first];
         if (!c->has_head) add_title(c, l);
         c->has_head = true;
+        if (l->is_revised && !l->is_done) return; // what is printed stays
         if (l->text.n > *shown)
             (c->is_terminal ? term_add_plain : add_bytes)(&c->frame, l->text.data + *shown, l->text.n - *shown);
         *shown = l->text.n;
@@ -240,7 +244,7 @@ void lane_columns_begin(lane_columns *c, output *out, const compare_lane *lanes,
 // Is there anything that the last call has not seen?
 static bool has_news(lane_columns *c) {
     size_t n_seen = 1;
-    for (size_t i = 0; i < c->n; i++) n_seen += c->lanes[i].text.n + c->lanes[i].is_done;
+    for (size_t i = 0; i < c->n; i++) n_seen += c->lanes[i].text.n + c->lanes[i].n_revisions + c->lanes[i].is_done;
     const bool is_new = n_seen != c->n_seen || (c->is_drawn && c->width != term_width(STDOUT_FILENO));
     c->n_seen = n_seen;
     return is_new;
