@@ -204,16 +204,15 @@ static rn_status seek(struct tree_strategy *s, int32_t i, rn_error *err) {
     return s->walk->seek(s->walk->user, s->walked, n_all, err);
 }
 
-// The row's log-probabilities as the stages and the mask leave them, in s->row or the sampler's.
-static rn_status edit(struct tree_strategy *s, const float *logits, double norm, const float **row, rn_error *err) {
-    const size_t n = (size_t)s->n_vocab;
+// The logits as the stages and the mask leave them: the row itself, in s->row or the sampler's. Penalties go by the sign, so they see what
+// they see when tokens are sampled.
+static rn_status edit(struct tree_strategy *s, const float *logits, const float **row, rn_error *err) {
     const uint64_t *mask = NULL;
     rn_status st = s->walk->is_idle ? RN_OK : s->walk->mask(s->walk->user, &mask, err);
-    for (size_t i = 0; i < n; i++) s->row[i] = (float)((double)logits[i] - norm);
-    *row = s->row;
-    if (st == RN_OK && sampler_edits_rows(s->sampler)) st = sampler_edit_row(s->sampler, s->row, row, err);
+    *row = logits;
+    if (st == RN_OK && sampler_edits_rows(s->sampler)) st = sampler_edit_row(s->sampler, logits, row, err);
     if (st != RN_OK || !mask) return st;
-    s->rowmath->mask(*row, mask, n, s->row);
+    s->rowmath->mask(*row, mask, (size_t)s->n_vocab, s->row);
     *row = s->row;
     return RN_OK;
 }
@@ -248,7 +247,7 @@ static rn_status expand(struct tree_strategy *s, int32_t at, const float *logits
         return fail(err, RN_E_FORMAT, "logits: not finite, behind %d tokens", s->n_answer + s->nodes[at].depth);
     const double norm = row_log_sum_exp(s->rowmath, logits, n);
     rn_status st = seek(s, at, err);
-    if (st == RN_OK) st = edit(s, logits, norm, &row, err);
+    if (st == RN_OK) st = edit(s, logits, &row, err);
     if (st != RN_OK) return st;
     const size_t most = row_top_k(s->rowmath, row, n, (size_t)s->width, s->top, s->scratch);
     const double edited_norm = row_log_sum_exp(s->rowmath, row, n);

@@ -263,7 +263,7 @@ rn_status sampler_distribution(sampler *s, const float *logits, int32_t *ids, fl
 rn_status sampler_distribution_masked(sampler *s, const float *logits, const uint64_t *mask, int32_t *ids,
                                       float *probs, size_t max_n, size_t *n, rn_error *err);
 
-// For searches, which choose by sums of what the stages made of log-probabilities. row: [n_vocab] log-probabilities.
+// For searches, which choose by what the stages made of a row [n_vocab]: of log-probabilities, where their sums count, else of logits.
 //
 // A sampler with temp 0: *out is the row after all stages, the sampler's or `row` itself, valid until the next call. Without a
 // mask, which the caller puts on it. Errors as for sampler_draw().

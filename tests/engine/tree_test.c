@@ -83,7 +83,7 @@ static void expand(const struct toy_rig *g, const struct plan *p, struct plain_t
     toy_lm_expect(&g->config, text, p->n_prompt + n, logits);
     toy_lm_expect(&g->config_of_1, text, p->n_prompt + n, theirs);
     const double norm = row_log_sum_exp(rm(), logits, TOY_VOCAB), norm_1 = row_log_sum_exp(rm(), theirs, TOY_VOCAB);
-    for (int32_t i = 0; i < TOY_VOCAB; i++) row[i] = (float)((double)logits[i] - norm);
+    memcpy(row, logits, sizeof row);
     edit_row(p, &nothing_out, text, p->n_prompt + n, row);
     const double edited_norm = row_log_sum_exp(rm(), row, TOY_VOCAB);
     for (int32_t k = 0; k < p->options.tree_width; k++) {
@@ -542,7 +542,7 @@ TEST(a_tree_of_one_child_is_greedy) {
         rn_part part;
         rn_sampling sampling;
         make(&p, seed);
-        p.repeat_penalty = 1; // of a tree it sees log-probabilities
+        p.repeat_penalty = seed % 4 ? 1 + 0.2F * (float)(seed % 4) : 1;
         p.options.tree_width = 1;
         rn_request r = plan_request(&p, &part, &sampling);
         r.logprobs = 3;
