@@ -92,7 +92,7 @@ export class Answer {
       tokens: this.data.tokens.length, first: timing ? timing.first_token_ms : this.first && this.first - this.begun,
       rate: this.n > 1 && ms > 0 ? (this.n - 1) / ms * 1000 : null, waiting: this.first ? 0 : now - this.begun,
       prompt: usage?.prompt_tokens ?? null, cached: usage?.cached_tokens ?? null,
-      guesses: speculation?.drafted ?? null, right: speculation?.accepted ?? null, speedUp: speculation?.speed_up ?? null,
+      guesses: speculation?.drafted ?? null, right: speculation?.accepted ?? null, rows: speculation?.rows_per_token ?? null, speedUp: speculation?.speed_up ?? null,
     };
   }
 }

@@ -8,7 +8,7 @@ export const figureWords = f => [
   f.rate ? `${f.rate.toFixed(f.rate < 10 ? 2 : f.rate < 100 ? 1 : 0)} tokens/s` : null,
   f.first ? `first after ${ms(f.first)}` : f.waiting > 1000 ? `waiting for ${(f.waiting / 1000).toFixed(0)} s` : null,
   f.prompt !== null && f.prompt !== undefined ? `prompt ${f.prompt}, ${f.cached} cached` : null,
-  f.guesses ? `${f.right} of ${f.guesses} guesses right${f.speedUp ? `, ${f.speedUp.toFixed(2)} times as fast` : ''}` : null,
+  f.guesses ? `${f.right} of ${f.guesses} guesses right${f.rows ? `, ${f.rows.toFixed(2)} rows a token` : ''}${f.speedUp ? `, ${f.speedUp.toFixed(2)} times as fast` : ''}` : null,
 ].filter(Boolean);
 
 const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];

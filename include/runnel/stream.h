@@ -96,6 +96,8 @@ typedef struct rn_usage {
     int64_t model_rows;
     // Rows beside the guesses that lookahead decoding learned from.
     int64_t lookahead_rows;
+    // Guesses could be made: the request has a drafter.
+    bool speculates;
 } rn_usage;
 
 // Durations of a stream, in milliseconds. Owned by the library: a chunk points to it.

@@ -1,5 +1,6 @@
 // app/stream_json.c - writes parts of chunks as JSON, in the order that the manual shows.
 #include "app/stream_json.h"
+#include "app/draft_figures.h"
 #include "app/memory.h"
 #include <math.h>
 #include <string.h>
@@ -102,9 +103,7 @@ static void put_pair(json_writer *w, int64_t drafted, int64_t accepted) {
 void json_put_speculation(json_writer *w, const rn_usage *usage) {
     enum { THOUSANDTHS = 3 };
     int n_depths = RN_DRAFT_DEPTHS;
-    const int64_t n_rows = usage->drafted_tokens + usage->lookahead_rows;
-    if (n_rows == 0) return;
-    const double n = (double)usage->completion_tokens;
+    if (!usage->speculates) return;
     json_member_begin(w, "speculation", '{');
     json_member_whole(w, "drafted", usage->drafted_tokens);
     json_member_whole(w, "accepted", usage->accepted_tokens);
@@ -122,7 +121,7 @@ void json_put_speculation(json_writer *w, const rn_usage *usage) {
         put_pair(w, usage->drafted_by[i], usage->accepted_by[i]);
     }
     json_put_end(w, '}');
-    json_member_rounded(w, "rows_per_token", (n + (double)(n_rows - usage->accepted_tokens)) / n, THOUSANDTHS);
+    json_member_rounded(w, "rows_per_token", draft_rows_per_token(usage), THOUSANDTHS);
     if (usage->accepted_prediction_tokens + usage->rejected_prediction_tokens > 0) {
         json_member_whole(w, "accepted_prediction", usage->accepted_prediction_tokens);
         json_member_whole(w, "rejected_prediction", usage->rejected_prediction_tokens);

@@ -15,7 +15,7 @@ void json_put_drafted(json_writer *w, const rn_chunk *c);
 // [{"tokens", "text", "score", "logprob", "finish_reason"}, ..].
 void json_put_finish(json_writer *w, const rn_chunk *last, bool has_token_times);
 
-// The member "speculation", if there were guesses.
+// The member "speculation", if guesses could be made.
 void json_put_speculation(json_writer *w, const rn_usage *usage);
 void json_put_timing(json_writer *w, const rn_timing *timing, bool has_token_times); // a member
 

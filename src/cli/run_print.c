@@ -1,5 +1,6 @@
 // cli/run_print.c - see run_print.h.
 #include "cli/run_print.h"
+#include "app/draft_figures.h"
 #include "app/interrupt.h"
 #include "app/json_write.h"
 #include "app/stream_json.h"
@@ -208,7 +209,7 @@ static bool write_chunk(run_print *r, const rn_chunk *c) {
 }
 
 static void say_figures(const run_print *r, const rn_chunk *last) {
-    char count[HUMAN_BYTES], first[HUMAN_BYTES];
+    char count[HUMAN_BYTES], first[HUMAN_BYTES], guesses[DRAFT_WORDS];
     struct stat out;
     if (!term_is(STDERR_FILENO)) return;
     // What reads the pipe may show the text at this terminal (tee, cat): the figures begin a line of their own.
@@ -222,10 +223,7 @@ static void say_figures(const run_print *r, const rn_chunk *last) {
     fprintf(stderr, ", first after %s", human_time(last->timing->first_token_ms, first));
     fprintf(stderr, "; prompt %" PRId64 " (%" PRId64 " cached)", last->usage->prompt_tokens,
             last->usage->cached_tokens);
-    if (last->usage->drafted_tokens)
-        fprintf(stderr, "; %" PRId64 " of %" PRId64 " guesses right", last->usage->accepted_tokens,
-                last->usage->drafted_tokens);
-    if (last->usage->speed_up > 0) fprintf(stderr, ", %.2f x as fast as without", last->usage->speed_up);
+    if (*draft_words(last->usage, guesses)) fprintf(stderr, "; %s", guesses);
     fprintf(stderr, "; seed %" PRIu64 "; %s: %s%s\n", last->seed, rn_finish_name(last->finish_reason),
             last->finish_detail, has_colour ? "\x1b[0m" : "");
 }

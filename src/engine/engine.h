@@ -279,6 +279,7 @@ struct stream_play {
     struct output_view outputs; // finished answers that its drafters look in
     bool keeps_output;          // its own is added to them
     struct draft_figures drafts;
+    bool speculates; // it has drafters
     // Scratch rows of the main sequence, and tokens that were emitted as drafted.
     struct draft_counts {
         int64_t drafted[RN_DRAFT_DEPTHS], accepted[RN_DRAFT_DEPTHS];

@@ -282,6 +282,7 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
     spec.outputs = s->play.keeps_output ? &s->play.outputs : NULL;
     spec.ngrams = s->model_slot->m->ngrams;
     if (st == RN_OK) st = kind->create(&spec, &s->play.strategy, err);
+    s->play.speculates = st == RN_OK && s->play.strategy->drafter;
     if (st == RN_OK && s->play.strategy->can_walk) st = stream_walk_create(s, options, err);
     if (st == RN_OK && r->accept_revisions && s->grammar.g && !s->play.walk)
         st = fail(err, RN_E_ARG, "accept_revisions: excludes a grammar");

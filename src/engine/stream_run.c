@@ -50,6 +50,7 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
                    .accepted_prediction_tokens = s->play.drafts.n_predicted_right,
                    .rejected_prediction_tokens = s->play.drafts.n_predicted - s->play.drafts.n_predicted_right,
                    .model_rows = s->play.n_rows,
+                   .speculates = s->play.speculates,
                    .miss = s->prefix.miss_text[0] ? s->prefix.miss_text : rn_miss_name(s->prefix.miss)};
     draft_counts_tell(&s->play.draft_counts, &s->end.usage);
     s->end.timing = (rn_timing){.struct_size = sizeof s->end.timing,

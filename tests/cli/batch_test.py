@@ -31,7 +31,7 @@ def each_answer_is_the_one_the_request_gets_alone():
 @test
 def an_answer_has_these_members():
     a, = batch([{'id': 7, 'prompt': 'Tom', 'n': 4, 'logprobs': 2, 'seed': 5}]).ok().lines
-    equal(list(a), ['id', 'text', 'tokens', 'logprobs', 'finish_reason', 'finish_detail', 'seed', 'usage', 'timing'])
+    equal(list(a), ['id', 'text', 'tokens', 'logprobs', 'finish_reason', 'finish_detail', 'seed', 'usage', 'speculation', 'timing'])
     equal((a['id'], len(a['tokens']), a['usage']['completion_tokens'], a['seed']), (7, 4, 4, 5))
     equal([p['id'] for p in a['logprobs']], a['tokens'])
     check('token_ms' not in a['timing'], a['timing'])

@@ -534,6 +534,16 @@ def figures_begin_a_line_of_their_own_even_behind_open_code():
 
 
 @test
+def figures_say_what_guesses_brought():
+    guesses = r'\d+ of \d+ guesses right, \d\.\d\d rows a token(, \d+\.\d\d x as fast as without)?'
+    for columns, between in ((80, '\n'), (200, ' | ')):
+        chat = Chat('-n', '40', '--ignore-eos', '--draft-min', '4', columns=columns)
+        shown = '\n'.join(chat.say('The cat sat on the mat. The dog sat on the mat.'))
+        check(re.search(f'^{FOOTER}{re.escape(between)}{guesses}$', shown, re.M), columns, shown)
+        chat.end()
+
+
+@test
 def a_pipe_is_one_message_and_stdout_gets_the_reply_alone():
     told = runnel(*CHAT, stdin=b'Once upon a time\n').ok()
     equal(told.text, turn('Once upon a time'))

@@ -251,6 +251,8 @@ def guesses_save_steps_and_change_no_text():
         plain, drafted = (runnel(*asked, *o).ok().lines for o in (['--no-speculate'], ['--draft-min', '4']))
         equal([t for line in drafted for t in line['tokens']], [t for line in plain for t in line['tokens']])
         check('speculation' not in plain[-1], plain[-1])
+        none = runnel('run', '-n', '1', '--json', *more, again).ok().lines[-1]['speculation']
+        equal(none, {'drafted': 0, 'accepted': 0, 'by_depth': [], 'by_drafter': {}, 'rows_per_token': 1})
         figures = drafted[-1]['speculation']
         check(0 < figures['accepted'] < figures['drafted'], figures)
         equal([sum(n) for n in zip(*figures['by_depth'])], [figures['drafted'], figures['accepted']])

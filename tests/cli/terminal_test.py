@@ -30,6 +30,12 @@ def a_terminal_gets_a_last_line_break_and_figures_on_stderr():
 
 
 @test
+def figures_say_what_guesses_brought():
+    shown = ' '.join(seen(Terminal('run', 'The cat sat on the mat. The dog sat on the mat.', '--temp', '0', '-n', '40', '--ignore-eos', '--draft-min', '4').end()[1]))
+    check(re.search(r' cached\); \d+ of \d+ guesses right, \d\.\d\d rows a token(, \d+\.\d\d x as fast as without)?; seed ', shown), shown)
+
+
+@test
 def a_model_without_a_template_ends_after_512_tokens_at_a_terminal_and_says_so():
     long = ('run', PROMPT, '-c', '700', '--ignore-eos', '--temp', '0')
     said = 'the text was cut at 512 tokens'

@@ -134,9 +134,11 @@ test(function guessed_tokens_are_marked_and_counted() {
   const token = id => ({id, logprob: 0, top: []}), chunk = (ids, more) => ({text: 'x', tokens: ids, logprobs: ids.map(token), ...more});
   a.add(chunk([1, 2, 3], {drafted: [0, 2]}));
   a.add(chunk([4]));
-  a.add(chunk([5, 6], {drafted: [1], finish_reason: 'stop', timing: {decode_ms: 10}, usage: {}, speculation: {drafted: 8, accepted: 3, speed_up: 1.456}}));
+  a.add(chunk([5, 6], {drafted: [1], finish_reason: 'stop', timing: {decode_ms: 10}, usage: {}, speculation: {drafted: 8, accepted: 3, rows_per_token: 1.833, speed_up: 1.456}}));
   assert.deepEqual(a.data.data.map(t => Boolean(t.drafted)), [true, false, true, false, false, true]);
-  assert.ok(figureWords(a.figures()).includes('3 of 8 guesses right, 1.46 times as fast'));
+  assert.ok(figureWords(a.figures()).includes('3 of 8 guesses right, 1.83 rows a token, 1.46 times as fast'));
+  a.add({text: '', tokens: [], finish_reason: 'stop', timing: {decode_ms: 10}, usage: {}, speculation: {drafted: 0, accepted: 0, by_depth: [], rows_per_token: 1}});
+  assert.deepEqual(figureWords(a.figures()).filter(w => /guess|rows/.test(w)), []);
 });
 
 test(function what_was_held_back_for_a_tag_comes_out_when_the_answer_is_cut() {

@@ -1,4 +1,5 @@
 // cli/chat/chat_reply.c - generates one reply, shows it while it streams and adds it to the conversation.
+#include "app/draft_figures.h"
 #include "app/interrupt.h"
 #include "app/say.h"
 #include "app/term.h"
@@ -147,11 +148,12 @@ static void say_end(const chat *c) {
     if (strncmp(r->detail, "context", 7) == 0) say_offers(c);
 }
 
-// Prints "prompt 128 (96 cached), first 0.1 s, ..." in order of importance; what does not fit the line is left out.
+// Prints "250 tok/s | first 0.1 s | ..." in order of importance; what does not fit the line is left out, but for what guesses brought, which then has
+// lines of its own.
 static void print_footer(const chat *c) {
     const chat_reply *const r = &c->last;
     rn_engine_info info = {.struct_size = sizeof info};
-    char first[HUMAN_BYTES], text[4][96], held[HUMAN_BYTES], all[HUMAN_BYTES];
+    char first[HUMAN_BYTES], text[4][96], held[HUMAN_BYTES], all[HUMAN_BYTES], guesses[DRAFT_WORDS];
     const int width = term_width(STDOUT_FILENO) - 1;
     if (rn_engine_get_info(c->on.engine, 0, &info, NULL) != RN_OK) return;
     const int64_t n_held = r->usage.prompt_tokens + r->usage.completion_tokens;
@@ -169,6 +171,8 @@ static void print_footer(const chat *c) {
         if (n + 2 > (size_t)width) break;
         bytes_add_format(&line, "%s%s", line.n ? " | " : "", text[i]);
     }
+    if (*draft_words(&r->usage, guesses))
+        bytes_add_format(&line, "%s%s", line.n + strlen(guesses) + 5 > (size_t)width ? "\n" : " | ", guesses);
     chat_note(c, "%s", line.n ? line.data : "");
     bytes_free(&line);
 }
