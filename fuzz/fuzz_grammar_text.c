@@ -34,7 +34,8 @@ static rn_status compile(struct rules *r, const void *source, uint32_t *start, r
     const size_t n = ((const struct input *)source)->n;
     const uint8_t what = ((const struct input *)source)->what;
     const struct grammar_tokens tokens = {1000, is_special, find, match, is_end, NULL};
-    const struct grammar_text_options o = {.tokens = &tokens, .space = what & 1 ? JSON_SPACE_FREE : JSON_SPACE_DUMPS};
+    const struct grammar_text_options o = {.tokens = &tokens,
+                                           .json = {what & 1 ? JSON_SPACE_FREE : JSON_SPACE_DUMPS, false}};
     if (what & IS_TAGS) {
         struct json_tree tree = {0};
         rn_status st = json_read(&tree, s, n, err);

@@ -29,7 +29,9 @@ static int64_t find(void *user, const char *text, size_t n) { return (void)user,
 static rn_status compile_schema(struct rules *r, const struct input *in, uint32_t *start, rn_error *err) {
     struct json_tree tree = {0};
     rn_status st = json_read(&tree, in->s, in->n, err);
-    if (st == RN_OK) st = schema_compile(r, &tree, (enum json_space)(in->what / 4 % 3), start, err);
+    if (st == RN_OK)
+        st = schema_compile(r, &tree, (struct json_texts){(enum json_space)(in->what / 4 % 3), in->what & 128}, start,
+                            err);
     json_free(&tree);
     return st;
 }
@@ -47,7 +49,7 @@ static rn_status compile(struct rules *r, const void *source, uint32_t *start, r
         return st;
     }
     const struct grammar_tokens tokens = {MAX_TOKENS, is_special, find, NULL};
-    const struct grammar_text_options o = {.tokens = &tokens, .space = JSON_SPACE_DUMPS};
+    const struct grammar_text_options o = {.tokens = &tokens, .json = {JSON_SPACE_DUMPS, false}};
     return (in->what % 4 == 2 ? gbnf_compile : lark_compile)(r, in->s, in->n, &o, start, err);
 }
 

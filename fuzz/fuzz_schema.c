@@ -39,7 +39,7 @@ static void check_text(struct recognizer *p, const char *text, size_t n) {
 }
 
 static rn_status compile(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
-    return schema_compile(r, source, JSON_SPACE_FREE, start, err);
+    return schema_compile(r, source, (struct json_texts){JSON_SPACE_FREE, true}, start, err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {

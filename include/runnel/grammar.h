@@ -55,6 +55,10 @@ typedef struct rn_grammar_source {
     // a capture. A terminated line, `LINE:COLUMN: WHAT`. NULL: nobody is told.
     void (*note)(void *user, const char *line);
     void *note_user;
+    // For judging documents: all that JSON Schema takes for an integer, 1.0 and -0 too, and the
+    // numbers of enum and const in every spelling. Otherwise integers are 1 and 0, which every
+    // program reads as such.
+    bool any_integers;
 } rn_grammar_source;
 RN_API void rn_grammar_source_init_sized(rn_grammar_source *s, size_t struct_size);
 static inline void rn_grammar_source_init(rn_grammar_source *s) {

@@ -81,6 +81,7 @@ int grammar_options_compile(grammar_options *g, const rn_model *model, rn_gramma
     source.choices = g->choices;
     source.n_choices = g->n_choices;
     source.json_space = (rn_json_space)g->space;
+    source.any_integers = g->judges;
     if (g->says_notes && g->grammar_file) source.note = say_note, source.note_user = g;
     if (rn_grammar_compile(model, &source, grammar, &err) == RN_OK) return EXIT_CODE_OK;
     if (file)

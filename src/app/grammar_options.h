@@ -16,6 +16,7 @@ typedef struct grammar_options {
     bool is_json;
     int32_t space;   // of rn_json_space
     bool says_notes; // what has no effect in a grammar is printed
+    bool judges;     // it is to check documents: integers in every spelling
     bytes text;      // of the file
 } grammar_options;
 
@@ -26,8 +27,8 @@ extern const option grammar_option_rows[GRAMMAR_OPTION_ROWS];
 // The grammar that the options describe, compiled; *grammar is NULL if none was given. Returns EXIT_CODE_OK, or an exit code after
 // saying why.
 int grammar_options_compile(grammar_options *g, const rn_model *model, rn_grammar **grammar);
-void grammar_options_free(grammar_options *g);
 // The option whose file is stdin, as it is typed; NULL: none.
 const char *grammar_options_stdin(const grammar_options *g);
+void grammar_options_free(grammar_options *g);
 
 #endif

@@ -73,7 +73,7 @@ static int check_text(check *c) {
         say("--check -: stdin is what %s reads", reader);
         return EXIT_CODE_USAGE;
     }
-    c->form.says_notes = true;
+    c->form.says_notes = c->form.judges = true;
     int code = grammar_options_compile(&c->form, c->on.model, &grammar);
     if (code == EXIT_CODE_OK && !grammar) {
         say("--check: needs a grammar: --json-schema FILE, --json-mode, --regex R, --grammar FILE, --structural-tag FILE or --choice TEXT");

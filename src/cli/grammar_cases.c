@@ -111,6 +111,7 @@ static rn_status compile(const cases *c, const one_case *k, rn_grammar **grammar
     source.choices = k->choices;
     source.n_choices = k->n_choices;
     source.json_space = c->space;
+    source.any_integers = true;
     return rn_grammar_compile(c->model, &source, grammar, err);
 }
 

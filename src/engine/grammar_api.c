@@ -137,18 +137,19 @@ static rn_status compile(const rn_model *model, const rn_grammar_source *source,
         choices[i].s = source->choices[i];
         choices[i].n = source->choice_bytes ? source->choice_bytes[i] : strlen(source->choices[i]);
     }
-    return grammar_compile(&(struct grammar_source){.kind = (enum grammar_kind)source->kind,
-                                                    .text = {source->text, source->n_text},
-                                                    .choices = choices,
-                                                    .n_choices = source->n_choices,
-                                                    .space = (enum json_space)source->json_space,
-                                                    .format = format,
-                                                    .form = form,
-                                                    .is_single = source->single_call,
-                                                    .is_optional = source->optional_calls,
-                                                    .note = source->note,
-                                                    .note_user = source->note_user},
-                           &model->grammars->vocab, g, err);
+    return grammar_compile(
+        &(struct grammar_source){.kind = (enum grammar_kind)source->kind,
+                                 .text = {source->text, source->n_text},
+                                 .choices = choices,
+                                 .n_choices = source->n_choices,
+                                 .json = {(enum json_space)source->json_space, source->any_integers},
+                                 .format = format,
+                                 .form = form,
+                                 .is_single = source->single_call,
+                                 .is_optional = source->optional_calls,
+                                 .note = source->note,
+                                 .note_user = source->note_user},
+        &model->grammars->vocab, g, err);
 }
 
 rn_status rn_grammar_compile(const rn_model *model, const rn_grammar_source *source, rn_grammar **out,

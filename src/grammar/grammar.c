@@ -50,7 +50,7 @@ static rn_status compile_json(struct rules *r, const grammar *g, const char *tex
     struct json_tree tree = {0};
     rn_status st = json_read(&tree, text, n, err);
     if (st == RN_E_FORMAT) st = RN_E_ARG; // a request is wrong, no file
-    if (st == RN_OK) st = schema_compile(r, &tree, g->source.space, start, err);
+    if (st == RN_OK) st = schema_compile(r, &tree, g->source.json, start, err);
     json_free(&tree);
     return st;
 }
@@ -117,7 +117,7 @@ static rn_status compile_cfg(struct rules *r, const void *source, uint32_t *star
     const struct grammar_text text = g->source.text;
     const struct grammar_tokens tokens = tokens_of(g);
     const struct grammar_text_options o = {
-        .tokens = &tokens, .space = g->source.space, .note = g->source.note, .user = g->source.note_user};
+        .tokens = &tokens, .json = g->source.json, .note = g->source.note, .user = g->source.note_user};
     const bool is_lark = grammar_text_kind(text.s, text.n) == GRAMMAR_TEXT_LARK;
     return (is_lark ? lark_compile : gbnf_compile)(r, text.s, text.n, &o, start, err);
 }
@@ -125,7 +125,7 @@ static rn_status compile_cfg(struct rules *r, const void *source, uint32_t *star
 static rn_status compile_tags(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
     const grammar *const g = source;
     const struct grammar_tokens tokens = tokens_of(g);
-    const struct grammar_text_options o = {.tokens = &tokens, .space = g->source.space};
+    const struct grammar_text_options o = {.tokens = &tokens, .json = g->source.json};
     struct json_tree tree = {0};
     rn_status st = json_read(&tree, g->source.text.s, g->source.text.n, err);
     if (st == RN_E_FORMAT) st = RN_E_ARG; // a request is wrong, no file
@@ -181,7 +181,7 @@ struct schema_part {
 };
 static rn_status compile_part(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
     const struct schema_part *const p = source;
-    return schema_compile_part(r, p->tree, p->at, JSON_SPACE_COMPACT, start, err);
+    return schema_compile_part(r, p->tree, p->at, (struct json_texts){JSON_SPACE_COMPACT, false}, start, err);
 }
 
 static bool part_matches_nothing(void *user, const struct json_node *at) {
@@ -216,7 +216,8 @@ static rn_status copy_source(grammar *g, const struct grammar_source *from, rn_e
     size_t n = from->text.n;
     if ((unsigned)from->kind >= GRAMMAR_N_KINDS || (from->kind == GRAMMAR_BUILT && !from->builder.build))
         return fail(err, RN_E_ARG, "kind: %d is unknown", (int)from->kind);
-    if ((unsigned)from->space > JSON_SPACE_FREE) return fail(err, RN_E_ARG, "space: %d is unknown", (int)from->space);
+    if ((unsigned)from->json.space > JSON_SPACE_FREE)
+        return fail(err, RN_E_ARG, "space: %d is unknown", (int)from->json.space);
     if (from->kind == GRAMMAR_CHOICE && from->n_choices == 0) return fail(err, RN_E_ARG, "choices: there is none");
     if (from->n_choices > GRAMMAR_MAX_CHOICES)
         return fail(err, RN_E_LIMIT, "choices: %zu are more than %d", from->n_choices, GRAMMAR_MAX_CHOICES);

@@ -48,7 +48,7 @@ struct grammar_source {
     struct grammar_text text;
     const struct grammar_text *choices; // [n_choices]
     size_t n_choices;
-    enum json_space space; // of JSON
+    struct json_texts json; // of JSON
     struct grammar_builder builder;
     // Told what has no effect in a CFG (grammar_text.h), during grammar_compile() alone. NULL: nobody is.
     void (*note)(void *user, const char *line);

@@ -50,6 +50,39 @@ def numbers_of_a_schema_keep_their_digits():
     equal([g['results'] for g in got], [[True, False], [True, False]])
     got = cases([{'id': 1, 'schema': {'maximum': 9223372036854776000, 'type': 'integer'}, 'tests': [{'text': '9223372036854775999'}, {'text': '9223372036854776001'}]}])
     equal([g['results'] for g in got], [[True, False]])
+    # Documents are judged as JSON Schema has it: up to draft 4 no integer has a point.
+    texts = [{'text': x} for x in ('1', '1.0', '-0', '-0.000', '1.5')]
+    got = cases([{'id': 1, 'schema': {'type': 'integer'}, 'tests': texts}, {'id': 2, 'schema': {'$schema': 'http://json-schema.org/draft-04/schema#', 'type': 'integer'}, 'tests': texts},
+                 {'id': 3, 'structural_tag': {'format': {'type': 'json_schema', 'json_schema': {'type': 'integer'}}}, 'tests': texts}])
+    equal([g['results'] for g in got], [[True] * 4 + [False], [True, False, True, False, False], [True] * 4 + [False]])
+    with Folder() as folder:
+        (folder / 's.json').write_text('{"enum": [1, 2]}')
+        runnel('grammar', '--check', '-', '--json-schema', folder / 's.json', stdin=b'2.0').ok()
+
+
+# Go's int, Rust's serde and strict pydantic take neither 1.0 nor -0.
+@test
+def integers_are_generated_without_a_point_and_minus_zero():
+    integer = {'anyOf': [{'type': 'integer'}, {'enum': [0, 1]}, {'type': 'integer', 'minimum': 0, 'multipleOf': 5}]}
+    schema = {'type': 'object', 'properties': {n: integer for n in 'abcdef'}, 'required': list('abcdef'), 'additionalProperties': False}
+    # Tokens of the default model: `0`, `.`, `-`, and `,`, so that answers end.
+    bias = {'51': 8, '4055': 8, '1233': 7, '4061': 9, '96': 9}
+    tools = [{'type': 'function', 'function': {'name': 'f', 'parameters': schema}}]
+    n, said = 60, {'prompt': 'Once', 'n': 200, 'temp': 3, 'logit_bias': bias}
+    lines = [{'id': i, 'seed': i, 'json_schema': schema, **said} for i in range(n)]
+    calls = [{**x, 'id': n + x['id'], 'messages': [{'role': 'user', 'content': 'Once'}], 'tools': tools, 'tool_choice': 'required', 'parallel_tool_calls': False} for x in lines]
+    for x in calls:
+        del x['prompt'], x['json_schema']
+    done = runnel('batch', stdin=''.join(json.dumps(x) + '\n' for x in lines).encode()).ok()
+    with Folder() as folder:
+        (folder / 't.jinja').write_text('{% for t in tools or [] %}{{ t.function.name }} {% endfor %}{{ messages[-1].content }}')
+        called = runnel('batch', '--chat-template', folder / 't.jinja', '--output-format', 'hermes', stdin=''.join(json.dumps(x) + '\n' for x in calls).encode()).ok()
+    texts = [a['text'] for a in done.lines if a['finish_reason'] == 'stop']
+    texts += [c['function']['arguments'] for a in called.lines if a['finish_reason'] != 'length' for c in a['message']['tool_calls']]
+    numbers = [x for t in texts for x in re.findall(r': ?([^,{}]*)', t)]
+    check(len(texts) > n and len(set(numbers)) > 10 and '0' in numbers, len(texts), set(numbers))
+    for x in numbers:
+        check(re.fullmatch('0|-?[1-9][0-9]*', x), x)
 
 
 @test

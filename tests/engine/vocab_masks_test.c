@@ -113,8 +113,9 @@ static bool check_grammar(struct trial *t, uint64_t seed, enum any_grammar_kind 
     grammar *g, *reference;
     bool ok = true;
     any_grammar(&t->g, seed, kind);
-    const struct grammar_source source = {
-        .kind = kinds[kind], .text = {t->g.text, t->g.n}, .space = spaces[seed / ANY_N_KINDS % 3]};
+    const struct grammar_source source = {.kind = kinds[kind],
+                                          .text = {t->g.text, t->g.n},
+                                          .json = {spaces[seed / ANY_N_KINDS % 3], seed / ANY_N_KINDS / 3 & 1}};
     const rn_status st = grammar_compile(&source, t->v, &g, &err);
     if (st != RN_OK) {
         check_note("%s: %s", err.text, t->g.text);

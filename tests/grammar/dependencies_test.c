@@ -16,7 +16,7 @@ struct dependent { // members by their bits
 static rn_status compile(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
     struct json_tree tree = {0};
     rn_status st = json_read(&tree, source, strlen(source), err);
-    if (st == RN_OK) st = schema_compile(r, &tree, JSON_SPACE_COMPACT, start, err);
+    if (st == RN_OK) st = schema_compile(r, &tree, (struct json_texts){JSON_SPACE_COMPACT, true}, start, err);
     json_free(&tree);
     return st;
 }

@@ -13,21 +13,27 @@ enum { MAX_EXPRS = 1 << 19, MAX_SEARCH = 8192, MAX_NODES = 1 << 20, MAX_CONFIGS 
 struct schema_source {
     const char *text;
     size_t n;
-    enum json_space space;
+    struct json_texts texts;
 };
 
 static rn_status compile(struct rules *r, const void *source, uint32_t *start, rn_error *err) {
     const struct schema_source *const from = source;
     struct json_tree tree = {0};
     rn_status st = json_read(&tree, from->text, from->n, err);
-    if (st == RN_OK) st = schema_compile(r, &tree, from->space, start, err);
+    if (st == RN_OK) st = schema_compile(r, &tree, from->texts, start, err);
     json_free(&tree);
     return st;
 }
 
-static rn_status open_schema(struct automata *m, const char *schema, size_t n, enum json_space space, rn_error *err) {
+static rn_status open_texts(struct automata *m, const char *schema, size_t n, struct json_texts texts,
+                            rn_error *err) {
     static const struct automata_limits limits = {MAX_EXPRS, MAX_NODES, MAX_SEARCH, MAX_CONFIGS};
-    return automata_make(m, &limits, compile, &(struct schema_source){schema, n, space}, err);
+    return automata_make(m, &limits, compile, &(struct schema_source){schema, n, texts}, err);
+}
+
+// For judging documents.
+static rn_status open_schema(struct automata *m, const char *schema, size_t n, enum json_space space, rn_error *err) {
+    return open_texts(m, schema, n, (struct json_texts){space, true}, err);
 }
 
 static bool accepts(struct automata *m, const char *text) {
@@ -39,12 +45,12 @@ struct keyword_case {
     const char *why, *schema, *good[6], *bad[6];
 };
 
-static void check_cases(const struct keyword_case *cases, size_t n, enum json_space space) {
+static void check_texts(const struct keyword_case *cases, size_t n, struct json_texts texts) {
     for (size_t i = 0; i < n; i++) {
         struct automata m;
         rn_error err = {0};
         check_note("%s", cases[i].why);
-        if (!CHECK_OK(open_schema(&m, cases[i].schema, strlen(cases[i].schema), space, &err), &err)) continue;
+        if (!CHECK_OK(open_texts(&m, cases[i].schema, strlen(cases[i].schema), texts, &err), &err)) continue;
         for (int k = 0; k < 6 && cases[i].good[k]; k++) {
             check_note("%s: %s", cases[i].why, cases[i].good[k]);
             CHECK(accepts(&m, cases[i].good[k]));
@@ -55,6 +61,10 @@ static void check_cases(const struct keyword_case *cases, size_t n, enum json_sp
         }
         automata_free(&m);
     }
+}
+
+static void check_cases(const struct keyword_case *cases, size_t n, enum json_space space) {
+    check_texts(cases, n, (struct json_texts){space, true});
 }
 #define CHECK_CASES(cases) check_cases(cases, sizeof(cases) / sizeof *(cases), JSON_SPACE_DUMPS)
 
@@ -260,6 +270,64 @@ TEST(numbers) {
     CHECK_CASES(cases);
 }
 
+TEST(integers_that_are_generated_have_no_point_and_no_minus_zero) {
+    static const struct keyword_case cases[] = {
+        {"integer", "{\"type\":\"integer\"}", {"0", "-12", "907"}, {"-0", "3.0", "-0.000", "00", "1e2"}},
+        {"or null, in draft 4",
+         "{\"$schema\":\"http://json-schema.org/draft-04/schema#\",\"type\":[\"integer\",\"null\"]}",
+         {"0", "-12", "null"},
+         {"-0", "3.0"}},
+        {"within bounds",
+         "{\"type\":\"integer\",\"minimum\":-3,\"maximum\":12}",
+         {"0", "-3", "12"},
+         {"-0", "3.0", "-0.0", "-4", "13"}},
+        {"from zero, by multiples",
+         "{\"type\":\"integer\",\"minimum\":0,\"multipleOf\":5}",
+         {"0", "15"},
+         {"-0", "15.0", "0.0", "7"}},
+        {"not negative",
+         "{\"type\":\"integer\",\"not\":{\"exclusiveMaximum\":0}}",
+         {"0", "15"},
+         {"-0", "15.0", "-1"}},
+        {"in a definition",
+         "{\"items\":{\"$ref\":\"#/$defs/n\"},\"type\":\"array\",\"$defs\":{\"n\":{\"type\":\"integer\"}}}",
+         {"[1, -20]", "[]"},
+         {"[1.0]", "[-0]"}},
+        {"numbers have points", "{\"type\":\"number\"}", {"1.0", "-0.0", "2"}, {"\"\""}},
+        {"or integer", "{\"type\":[\"integer\",\"number\"]}", {"1.0", "2"}, {"\"\""}},
+        {"enum as it is written",
+         "{\"enum\":[0,1,2.0,-3.50,4e2]}",
+         {"0", "1", "2.0", "2", "-3.50", "400"},
+         {"-0", "1.0", "2.00", "-3.500", "0.0"}},
+        {"const as it is written", "{\"const\":1.0}", {"1.0", "1"}, {"1.00", "01", "1e0"}},
+        {"an integer of an enum",
+         "{\"type\":\"integer\",\"enum\":[1.0,2,-0.0,2.5]}",
+         {"1", "2", "0"},
+         {"1.0", "-0", "2.0", "2.5"}},
+        {"what is no integer is none in any spelling",
+         "{\"type\":\"number\",\"not\":{\"type\":\"integer\"}}",
+         {"1.5"},
+         {"1", "1.0", "-0", "0.0"}},
+        {"not const in any spelling",
+         "{\"type\":\"number\",\"not\":{\"const\":1}}",
+         {"1.5", "2"},
+         {"1", "1.0", "1.000"}},
+        {"one of integer and number",
+         "{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"number\"}]}",
+         {"1.5"},
+         {"1", "1.0"}},
+        {"unique in any spelling",
+         "{\"type\":\"array\",\"items\":{\"enum\":[1,1.0,2]},\"uniqueItems\":true}",
+         {"[1, 2]", "[2]"},
+         {"[1, 1]", "[1, 1.0]"}},
+        {"unique within bounds",
+         "{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":5},\"uniqueItems\":true}",
+         {"[5, 1, 2, 4, 3]"},
+         {"[1, 1]", "[1.0]", "[6]"}},
+    };
+    check_texts(cases, sizeof cases / sizeof *cases, (struct json_texts){JSON_SPACE_DUMPS, false});
+}
+
 TEST(objects) {
     static const struct keyword_case cases[] = {
         {"members stand in the order of the schema, then the others",
@@ -407,6 +475,15 @@ TEST(arrays) {
          "{\"type\":\"array\",\"items\":{\"enum\":[\"a\",\"b\",1,1.0,null]},\"uniqueItems\":true,\"minItems\":1}",
          {"[\"a\"]", "[null, \"b\", 1, \"a\"]"},
          {"[]", "[\"a\", \"a\"]", "[1, 1.0]", "[\"a\", \"b\", \"a\"]"}},
+        {"unique values within bounds",
+         "{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"minimum\":-1,\"exclusiveMaximum\":3},\"uniqueItems\":true,\"minItems\":2}",
+         {"[-1, 0]", "[2, 0, 1, -1]", "[2.0, 0]"},
+         {"[]", "[1]", "[1, 1]", "[1, 1.0]", "[0, 3]", "[-2, 0]"}},
+        {"unique even values within a draft 4's bounds",
+         "{\"$schema\":\"http://json-schema.org/draft-04/schema#\",\"type\":\"array\",\"items\":{\"$ref\":\"#/definitions/d\"},\"uniqueItems\":true,"
+         "\"definitions\":{\"d\":{\"type\":\"integer\",\"minimum\":1,\"exclusiveMinimum\":true,\"maximum\":6.5,\"multipleOf\":2}}}",
+         {"[]", "[2]", "[6, 2, 4]"},
+         {"[1]", "[3]", "[2, 2]", "[8]", "[0]"}},
         {"unique values by references and alternatives",
          "{\"type\":\"array\",\"items\":{\"anyOf\":[{\"$ref\":\"#/$defs/e\"},{\"type\":\"boolean\"}]},\"uniqueItems\":true,"
          "\"maxItems\":2,\"$defs\":{\"e\":{\"oneOf\":[{\"const\":\"x\"},{\"const\":\"y\"}]}}}",

@@ -250,7 +250,7 @@ static rn_status compile(struct rules *r, const char *s, size_t n, const struct 
 
 TEST(random_structural_tags_allow_what_their_definition_says) {
     static struct random g;
-    static const struct grammar_text_options o = {.space = JSON_SPACE_DUMPS};
+    static const struct grammar_text_options o = {.json = {JSON_SPACE_DUMPS, false}};
     int n_whole = 0, n_refused = 0;
     for (uint64_t seed = 1; seed <= 3000; seed++) {
         struct automata m;

@@ -101,7 +101,7 @@ size_t call_token_bytes(const struct call_vocabulary *t, int32_t token) {
 rn_status calls_satisfy(const struct call_vocabulary *t, const char *schema, size_t n_schema, const char *value,
                         size_t n_value, bool *is_valid, rn_error *err) {
     const struct grammar_source source = {
-        .kind = GRAMMAR_SCHEMA, .text = {schema, n_schema}, .space = JSON_SPACE_FREE};
+        .kind = GRAMMAR_SCHEMA, .text = {schema, n_schema}, .json = {JSON_SPACE_FREE, true}};
     grammar *g = NULL;
     struct grammar_cursor c = {0};
     bool is_allowed = true, is_whole = false, is_over;

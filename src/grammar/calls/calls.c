@@ -168,7 +168,7 @@ static void describe_elements(struct calls *c, struct arguments_form *f) {
 }
 
 static void describe_arguments(struct calls *c, struct arguments_form *f) {
-    *f = (struct arguments_form){.style = ARGUMENTS_JSON, .space = c->b.source->space};
+    *f = (struct arguments_form){.style = ARGUMENTS_JSON, .json = c->b.source->json};
     switch (c->form->body) {
     case BODY_PYTHON: f->style = ARGUMENTS_PYTHON; break;
     case BODY_BARE:
@@ -340,7 +340,7 @@ rn_status calls_compile(struct rules *r, const struct grammar_source *source, co
                     f ? output_format_name(f) : "none");
     builder_init(&c.b, r, source, tokens);
     c.form = &f->forms[source->form];
-    json_marks_make(r, source->space, &c.marks);
+    json_marks_make(r, source->json.space, &c.marks);
     rn_status st = read_tools(&c);
     if (st == RN_OK) st = compile_arguments(&c);
     if (st == RN_OK) {

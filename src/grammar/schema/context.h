@@ -253,6 +253,7 @@ struct context {
     struct scope *scopes;
     uint32_t n_scopes, max_scopes, scope; // scope: of the literal that is looked at
     bool ref_is_alone;                    // up to draft 7, `$ref` hides what stands beside it
+    bool any_integers;                    // as in json_texts
     bool whole_has_no_point;              // up to draft 4, 1.0 is no integer
     bool id_is_plain;                     // up to draft 4, `$id` is spelled `id`
     bool contains_evaluates;              // since draft 2020-12, for unevaluatedItems

@@ -174,7 +174,8 @@ void mean_type(struct making *m) {
     const bool only_whole = has_whole && !has_number;
     m->f->types = m->x->negated ? (TYPE_ALL & ~types) | (only_whole ? TYPE_NUMBER : 0u) : types;
     if (!only_whole) return;
-    const expr_id whole = numerals_whole(c->e, !c->whole_has_no_point);
+    const bool is_plain = !m->x->negated && !c->any_integers;
+    const expr_id whole = is_plain ? numerals_integer(c->e) : numerals_whole(c->e, !c->whole_has_no_point);
     m->f->number = m->x->negated ? expr_not(c->e, whole) : whole;
     m->f->digits = m->x->negated ? DIGITS_SHORT : DIGITS_PLAIN;
 }
@@ -189,9 +190,14 @@ static unsigned type_of(const struct json_node *v) {
     return types[v->kind];
 }
 
-static expr_id number_text(struct context *c, const struct json_node *v) {
+// A number of enum or const. What is generated has it as the schema does, or shorter; its opposite is that of every spelling.
+static expr_id number_text(struct context *c, const struct json_node *v, bool negated) {
     struct decimal d;
-    return decimal_read(&d, v->text, v->n_text) ? numerals_equal(c->e, &d) : expr_text(c->e, v->text, v->n_text);
+    const expr_id same = expr_text(c->e, v->text, v->n_text);
+    if (!decimal_read(&d, v->text, v->n_text)) return same;
+    if (negated || c->any_integers) return numerals_equal(c->e, &d);
+    const bool has_exponent = memchr(v->text, 'e', v->n_text) || memchr(v->text, 'E', v->n_text);
+    return has_exponent ? numerals_shortest(c->e, &d) : expr_or2(c->e, same, numerals_shortest(c->e, &d));
 }
 
 // No array that differs from v at some place.
@@ -235,7 +241,7 @@ void mean_value(struct making *m, const struct json_node *v) {
         f->types = negated ? TYPE_ALL & ~type : type;
     } else if (type & (TYPE_STRING | TYPE_NUMBER)) {
         const expr_id text =
-            type == TYPE_STRING ? chars_text(c->e, v->text, v->n_text, c->now->coding) : number_text(c, v);
+            type == TYPE_STRING ? chars_text(c->e, v->text, v->n_text, c->now->coding) : number_text(c, v, negated);
         if (!negated) f->types = type;
         *(type == TYPE_STRING ? &f->string : &f->number) = negated ? expr_not(c->e, text) : text;
         f->digits = type == TYPE_NUMBER ? DIGITS_PLAIN : DIGITS_ANY;
@@ -271,7 +277,7 @@ void mean_scalars(struct making *m, const struct json_node *list) {
         if (!is_scalar(v)) continue;
         types |= type_of(v);
         if (v->kind == JSON_STRING) strings[n_strings++] = (struct text){v->text, v->n_text};
-        if (v->kind == JSON_NUMBER) numbers[n_numbers++] = number_text(c, v);
+        if (v->kind == JSON_NUMBER) numbers[n_numbers++] = number_text(c, v, m->x->negated);
     }
     const expr_id string = chars_texts(c->e, strings, n_strings, c->now->coding),
                   number = expr_or(c->e, numbers, n_numbers);

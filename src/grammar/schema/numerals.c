@@ -109,6 +109,11 @@ expr_id numerals_whole(struct exprs *e, bool with_zeros) {
     return cat3(e, expr_optional(e, expr_byte(e, '-')), any_whole(e), part);
 }
 
+expr_id numerals_integer(struct exprs *e) {
+    const expr_id size = expr_cat(e, digits(e, '1', '9'), any_digits(e, 0, MAX_WHOLE - 1));
+    return expr_or2(e, expr_byte(e, '0'), expr_cat(e, expr_optional(e, expr_byte(e, '-')), size));
+}
+
 // Digits above the point: more than `whole`. And fewer.
 static expr_id whole_above(struct exprs *e, const char *whole) {
     const uint32_t n = (uint32_t)strlen(whole);
@@ -179,6 +184,13 @@ expr_id numerals_equal(struct exprs *e, const struct decimal *d) {
     const expr_id part = n ? cat3(e, point(e), expr_text(e, d->part, n), zeros(e, MAX_ZEROS)) : zero_part(e);
     const expr_id size = expr_cat(e, expr_text(e, d->whole, strlen(d->whole)), part);
     if (d->is_zero) return expr_cat(e, expr_optional(e, expr_byte(e, '-')), size);
+    return d->is_negative ? minus(e, size) : size;
+}
+
+expr_id numerals_shortest(struct exprs *e, const struct decimal *d) {
+    const size_t n = strlen(d->part);
+    const expr_id part = n ? expr_cat(e, point(e), expr_text(e, d->part, n)) : (expr_id)EXPR_EMPTY;
+    const expr_id size = expr_cat(e, expr_text(e, d->whole, strlen(d->whole)), part);
     return d->is_negative ? minus(e, size) : size;
 }
 

@@ -21,8 +21,10 @@ bool decimal_read(struct decimal *d, const char *text, size_t n);
 
 expr_id numerals_any(struct exprs *e);                    // every JSON number
 expr_id numerals_plain(struct exprs *e, bool is_short);   // without an exponent; up to 15 digits, and then zeros
-expr_id numerals_whole(struct exprs *e, bool with_zeros); // whole numbers; with `.0` too
-expr_id numerals_equal(struct exprs *e, const struct decimal *d);
+expr_id numerals_integer(struct exprs *e);                // whole numbers without `.0`, and 0 without a sign
+expr_id numerals_whole(struct exprs *e, bool with_zeros); // whole numbers, -0 too; with `.0` too
+expr_id numerals_equal(struct exprs *e, const struct decimal *d);    // every spelling without an exponent
+expr_id numerals_shortest(struct exprs *e, const struct decimal *d); // one spelling
 expr_id numerals_least(struct exprs *e, const struct decimal *d, bool is_exclusive);
 expr_id numerals_most(struct exprs *e, const struct decimal *d, bool is_exclusive);
 // Of numbers without an exponent (numerals_plain()); beyond them, it does not say.

@@ -272,7 +272,7 @@ static int draft_of(const struct json_node *root) {
 
 // arguments NULL: of a value. *start: the rule of what satisfies the schema `at`.
 static rn_status compile(struct rules *r, const struct json_node *root, const struct json_node *at,
-                         enum json_space space, const struct arguments_form *arguments, uint32_t *start,
+                         struct json_texts texts, const struct arguments_form *arguments, uint32_t *start,
                          rn_error *err) {
     const int draft = draft_of(root);
     struct context c = {.r = r,
@@ -281,13 +281,14 @@ static rn_status compile(struct rules *r, const struct json_node *root, const st
                         .err = err,
                         .arguments = arguments,
                         .ref_is_alone = draft <= 7,
+                        .any_integers = texts.any_integers,
                         .whole_has_no_point = draft <= 4,
                         .id_is_plain = draft <= 4,
                         .contains_evaluates = draft > 8,
                         .max_steps = SCHEMA_MAX_STEPS + (uint64_t)SCHEMA_NODE_STEPS * root->n_nodes};
     if (root->kind != JSON_OBJECT && root->kind != JSON_TRUE && root->kind != JSON_FALSE)
         return fail(err, RN_E_ARG, "a schema must be an object, true or false, is %s", json_kind_name(root));
-    schema_spellings(&c, space, arguments);
+    schema_spellings(&c, texts.space, arguments);
     schema_find_resources(&c);
     *start = rule_new(r);
     lit_id lits[2];
@@ -307,14 +308,14 @@ static rn_status compile(struct rules *r, const struct json_node *root, const st
     return c.st;
 }
 
-rn_status schema_compile(struct rules *r, const struct json_tree *t, enum json_space space, uint32_t *start,
+rn_status schema_compile(struct rules *r, const struct json_tree *t, struct json_texts texts, uint32_t *start,
                          rn_error *err) {
-    return compile(r, &t->nodes[0], &t->nodes[0], space, NULL, start, err);
+    return compile(r, &t->nodes[0], &t->nodes[0], texts, NULL, start, err);
 }
 
 rn_status schema_compile_part(struct rules *r, const struct json_tree *t, const struct json_node *at,
-                              enum json_space space, uint32_t *start, rn_error *err) {
-    return compile(r, &t->nodes[0], at, space, NULL, start, err);
+                              struct json_texts texts, uint32_t *start, rn_error *err) {
+    return compile(r, &t->nodes[0], at, texts, NULL, start, err);
 }
 
 rn_status schema_compile_arguments(struct rules *r, const struct json_node *schema, const struct arguments_form *form,
@@ -324,5 +325,5 @@ rn_status schema_compile_arguments(struct rules *r, const struct json_node *sche
         {.kind = JSON_OBJECT, .n_items = 1, .n_nodes = 2},
         {.kind = JSON_FALSE, .name = "additionalProperties", .n_name = 20, .n_nodes = 1}};
     if (!schema) schema = none;
-    return compile(r, schema, schema, form->space, form, start, err);
+    return compile(r, schema, schema, form->json, form, start, err);
 }

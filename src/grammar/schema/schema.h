@@ -17,6 +17,14 @@ enum json_space {
     JSON_SPACE_FREE,    // up to 20 blanks and line ends wherever JSON has them
 };
 
+// Which of the texts of a value are meant.
+struct json_texts {
+    enum json_space space;
+    // Every text that JSON Schema takes for an integer: 1.0 and -0, too, which many programs do not read as one. And every spelling of
+    // the numbers of enum and const. For judging documents; what is generated has 1 and 0.
+    bool any_integers;
+};
+
 enum value_type {
     TYPE_NULL = 1,
     TYPE_FALSE = 2,
@@ -55,9 +63,9 @@ struct argument_tag {
 
 struct arguments_form {
     enum arguments_style style;
-    enum json_space space; // of JSON
-    expr_id quote;         // BARE
-    struct text stop;      // BARE and TAGS: strings do not have this text
+    struct json_texts json; // of JSON
+    expr_id quote;          // BARE
+    struct text stop;       // BARE and TAGS: strings do not have this text
     // TAGS:
     struct argument_tag tags[ARGUMENT_TAGS];
     uint32_t n_tags;
@@ -73,14 +81,14 @@ rn_status schema_compile_arguments(struct rules *r, const struct json_node *sche
 // t: the schema, which is not needed afterwards. *start: the rule of a whole text.
 // Errors: RN_E_ARG, `POINTER: WHY`: no schema; RN_E_UNSUPPORTED, `POINTER: KEYWORD: WHY`;
 // RN_E_LIMIT, RN_E_NOMEM.
-rn_status schema_compile(struct rules *r, const struct json_tree *t, enum json_space space, uint32_t *start,
+rn_status schema_compile(struct rules *r, const struct json_tree *t, struct json_texts texts, uint32_t *start,
                          rn_error *err);
 
 // ---- schemas that nothing matches ----
 
 // The same for a schema within t.
 rn_status schema_compile_part(struct rules *r, const struct json_tree *t, const struct json_node *at,
-                              enum json_space space, uint32_t *start, rn_error *err);
+                              struct json_texts texts, uint32_t *start, rn_error *err);
 // Of a schema that nothing matches, the innermost one within it that all values have to satisfy and
 // that nothing matches by itself, as far as `ask` tells.
 typedef bool schema_matches_nothing(void *user, const struct json_node *at);

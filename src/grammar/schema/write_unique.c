@@ -2,6 +2,8 @@
 //
 // A place of the graph is the set of the values that were read. Their number is the index of the next item.
 #include "grammar/schema/meaning.h"
+#include "grammar/schema/numerals.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +15,10 @@ struct values {
 
 static bool same_value(struct context *c, lit_id a, lit_id b) {
     const struct meaning *const x = schema_meaning(c, a), *const y = schema_meaning(c, b);
+    // The opposite of a number is that of all its spellings, and so tells that 1 and 1.0 are one.
+    const lit_id not_a = schema_not(a), not_b = schema_not(b);
     return x && y && x->may == y->may && schema_strings(c, a) == schema_strings(c, b) &&
-           schema_all_numbers(c, &a, 1) == schema_all_numbers(c, &b, 1);
+           schema_all_numbers(c, &not_a, 1) == schema_all_numbers(c, &not_b, 1);
 }
 
 static void add_value(struct context *c, struct values *v, lit_id x) {
@@ -22,6 +26,36 @@ static void add_value(struct context *c, struct values *v, lit_id x) {
         if (same_value(c, v->of[i], x)) return;
     v->has_more |= v->n == SCHEMA_MAX_UNIQUE;
     if (!v->has_more) v->of[v->n++] = x;
+}
+
+// The whole part of a bound; false: there is none, or it has too many digits.
+static bool read_bound(const struct json_node *schema, const char *name, const char *exclusive, long *out) {
+    const struct json_node *bound = json_member(schema, exclusive);
+    struct decimal d;
+    if (!bound || bound->kind != JSON_NUMBER) bound = json_member(schema, name); // draft 4: true or false
+    if (!bound || bound->kind != JSON_NUMBER || !decimal_read(&d, bound->text, bound->n_text)) return false;
+    if (strlen(d.whole) > 9) return false;
+    *out = strtol(d.whole, NULL, 10) * (d.is_negative ? -1 : 1);
+    return true;
+}
+
+// Adds the integers of a schema with a least and a greatest one. false: it has none.
+static bool list_range(struct context *c, const struct json_node *schema, struct values *v) {
+    long least, most;
+    if (!json_is(json_member(schema, "type"), "integer") || (c->ref_is_alone && json_member(schema, "$ref")))
+        return false;
+    if (!read_bound(schema, "minimum", "exclusiveMinimum", &least) ||
+        !read_bound(schema, "maximum", "exclusiveMaximum", &most))
+        return false;
+    for (long i = least; i <= most && !v->has_more && schema_ok(c); i++) {
+        struct json_node *const number = schema_alloc(c, sizeof *number);
+        char *const text = schema_alloc(c, 16);
+        if (!number || !text) return false;
+        const int n = snprintf(text, 16, "%ld", i);
+        *number = (struct json_node){.kind = JSON_NUMBER, .text = text, .n_text = (uint32_t)n, .n_nodes = 1};
+        add_value(c, v, node_lit(c, LIT_CONST, number));
+    }
+    return true;
 }
 
 static bool list_values(struct context *c, const struct list *lits, struct values *v);
@@ -44,6 +78,7 @@ static bool list_literal(struct context *c, lit_id id, struct values *v) {
         }
         return true;
     }
+    if (!x.negated && x.kind == LIT_SCHEMA && list_range(c, x.node, v)) return true;
     const bool is_one = !x.negated && (x.kind == LIT_CONST || (x.kind == LIT_KEYWORD && x.group == G_CONST));
     if (is_one && !(k->may & (TYPE_ARRAY | TYPE_OBJECT))) return add_value(c, v, id), true;
     if (list_values(c, k->rest.todo, v)) return true;
@@ -109,7 +144,7 @@ static bool find_values(struct context *c, const struct form *f, uint32_t n_firs
         for (uint32_t k = 0; k < n && !is_listed; k++) is_listed = list_values(c, &(struct list){.lit = lits[k]}, v);
         if (!is_listed && schema_ok(c))
             schema_stop(c, RN_E_UNSUPPORTED, f->unique->node,
-                        "is only supported where `enum` or the like lists the items");
+                        "is only supported where `enum` or the like lists the items, or bounds integers");
     }
     if (v->has_more)
         schema_stop(c, RN_E_LIMIT, f->unique->node, "more than %d values that items may have", SCHEMA_MAX_UNIQUE);

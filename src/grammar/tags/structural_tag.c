@@ -445,7 +445,7 @@ static sym_id make_schema(struct tags *t, json schema) {
         if (st == RN_E_FORMAT) st = RN_E_ARG;
         part = own;
     }
-    if (st == RN_OK) st = schema_compile(t->r, &part, t->o->space, &start, &why);
+    if (st == RN_OK) st = schema_compile(t->r, &part, t->o->json, &start, &why);
     json_free(&own);
     return st == RN_OK ? sym_rule(t->r, start) : stop(t, st, schema, "%s", why.text);
 }

@@ -51,7 +51,7 @@ struct grammar_tokens {
 
 struct grammar_text_options {            // all zero: the defaults
     const struct grammar_tokens *tokens; // NULL: a grammar that names tokens is refused
-    enum json_space space;               // of %json
+    struct json_texts json;              // of %json
     // Told what has no effect: rules that are not reached from the start, captures. A line, `LINE:COLUMN: WHAT`.
     void (*note)(void *user, const char *line);
     void *user;

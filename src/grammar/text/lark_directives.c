@@ -145,7 +145,7 @@ uint32_t lark_json(struct lark *l) {
     if (read_json(l, &j)) {
         if (json_member(j.nodes, "x-guidance"))
             text_stop(t, RN_E_UNSUPPORTED, at, "%%json: x-guidance is not supported");
-        else if (schema_compile(t->r, &j, t->o->space, &rule, &why) != RN_OK)
+        else if (schema_compile(t->r, &j, t->o->json, &rule, &why) != RN_OK)
             json_stop(l, at, &why, "%json");
     }
     json_free(&j);
