@@ -19,11 +19,11 @@ const struct arch *arch_find(const char *name) {
     return NULL;
 }
 
-const char *arch_list(void) {
-#define NAME(name, id) ", " name
-    static const char names[] = ARCHS(NAME);
+const char *const *arch_names(void) {
+#define NAME(name, id) name,
+    static const char *const names[] = {ARCHS(NAME) NULL};
 #undef NAME
-    return names + 2; // past the first comma
+    return names;
 }
 
 uint32_t arch_model_flags(const struct hparams *h) {

@@ -83,8 +83,8 @@ struct arch {
 
 // NULL: unknown.
 const struct arch *arch_find(const char *name);
-// All names, separated by ", ".
-const char *arch_list(void);
+// All names, NULL behind the last one.
+const char *const *arch_names(void);
 
 // The enum model_flag bits that follow from a model's hyper-parameters.
 uint32_t arch_model_flags(const struct hparams *h);

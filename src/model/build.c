@@ -1,4 +1,5 @@
 // model/build.c - writes a model's program: the ops of its architecture, layer by layer, with the tensors bound.
+#include "base/alike.h"
 #include "base/mem.h"
 #include "model/model_private.h"
 #include <inttypes.h>
@@ -18,6 +19,17 @@ static const struct {
 // Buffers are numbered from 0 in a program; BUF_NONE is -1 there.
 static int8_t buffer(enum buf b) { return (int8_t)(b - 1); }
 
+static rn_status refuse_arch(const struct model *m, rn_error *err) {
+    char nearest[256];
+    struct alike alike;
+    alike_init(&alike, m->h->arch, strlen(m->h->arch));
+    for (const char *const *name = arch_names(); *name; name++) alike_offer(&alike, *name);
+    return fail(err, RN_E_UNSUPPORTED,
+                "%s: architecture '%s' (general.type '%s') is not supported; %sdocs/models.md lists all %zu",
+                package_path(m->pkg), m->h->arch, m->h->file_type, alike_text(&alike, nearest, sizeof nearest),
+                alike.n_offered);
+}
+
 static rn_status check_arch(const struct model *m, rn_error *err) {
     if (package_vocab_only(m->pkg))
         return fail(err, RN_E_UNSUPPORTED,
@@ -27,11 +39,7 @@ static rn_status check_arch(const struct model *m, rn_error *err) {
         return fail(err, RN_E_UNSUPPORTED,
                     "%s: general.type is '%s', not a model that generates text (architecture '%s')",
                     package_path(m->pkg), m->h->file_type, m->h->arch);
-    if (!m->arch || !m->h->is_checked)
-        return fail(err, RN_E_UNSUPPORTED,
-                    "%s: architecture '%s' (general.type '%s') is not supported; supported: %s", package_path(m->pkg),
-                    m->h->arch, m->h->file_type, arch_list());
-    return RN_OK;
+    return m->arch && m->h->is_checked ? RN_OK : refuse_arch(m, err);
 }
 
 static rn_status fill_dims(struct model *m, rn_error *err) {

@@ -133,7 +133,7 @@ TEST(a_file_that_cannot_be_run_is_refused_with_file_tensor_and_shapes) {
         {"another architecture",
          {"general.architecture", NULL, 0, {0}, keys_unknown_arch},
          RN_E_UNSUPPORTED,
-         "tiny.gguf: architecture 'mamba9' (general.type 'model') is not supported; supported: llama"},
+         "tiny.gguf: architecture 'mamba9' (general.type 'model') is not supported; nearest: mamba2; docs/models.md lists all"},
         {"a projector",
          {.keys = keys_projector},
          RN_E_UNSUPPORTED,

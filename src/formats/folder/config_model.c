@@ -1,23 +1,18 @@
 // formats/folder/config_model.c - finds the architecture of config.json and the object with the
 // text model's members; see config_parts.h.
+#include "base/alike.h"
 #include "formats/folder/config_parts.h"
 #include "formats/folder/hf_wrappers.h"
 #include <stdio.h>
 #include <string.h>
 
-// Lists class names for messages, as many as fit.
-static void list_archs(char *text, size_t size) {
-    size_t n = 0;
-    text[0] = 0;
-    for (size_t i = 0; hf_arch_at(i) && n < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : "", hf_arch_at(i)->class_name);
-}
-
 static rn_status not_supported(const char *member, const struct json_node *name, rn_error *err) {
-    char supported[1024];
-    list_archs(supported, sizeof supported);
-    return fail(err, RN_E_UNSUPPORTED, "member %s: \"%.*s\" is not supported; supported: %s", member,
-                config_shown(name), name->text, supported);
+    char nearest[512];
+    struct alike alike;
+    alike_init(&alike, name->text, name->n_text);
+    for (size_t i = 0; hf_arch_at(i); i++) alike_offer(&alike, hf_arch_at(i)->class_name);
+    return fail(err, RN_E_UNSUPPORTED, "member %s: \"%.*s\" is not supported; %sdocs/models.md lists all %zu", member,
+                config_shown(name), name->text, alike_text(&alike, nearest, sizeof nearest), alike.n_offered);
 }
 
 // Finds the text model of a multimodal class. Without a text_config its members are in the
