@@ -1,6 +1,6 @@
 """tests/cli/page_commands.py - pages of docs/ whose commands are run: what they print stands below them.
 
-A command is a line `    $ runnel ...`, as one would type it into bash; what follows, indented alike, is what it prints. The commands of a page
+A command is a line `    $ runnel ...`, as one would type it into bash, with more lines `    > ...`; what follows, indented alike, is what it prints. The commands of a page
 run one after the other in a folder of their own that has the tree's models/ and docs/, so that one may read what another one wrote. In a test
 every line must be what is printed now; a page's test with --write puts it there.
 """
@@ -9,11 +9,12 @@ import subprocess
 
 from harness import PROGRAM, ROOT, TIMEOUT_S, Folder, check, environment, equal
 
-COMMAND = re.compile(r'^    \$ (runnel .*)\n((?:    (?!\$).*\n)*)', re.M)
+COMMAND = re.compile(r'^    \$ (runnel .*(?:\n    > .*)*)\n((?:    (?!\$).*\n)*)', re.M)
 
 
 def output(line, folder):
-    script = f'set -o pipefail; runnel() {{ "$RUNNEL_PROGRAM" "$@"; }}; {line}'
+    typed = line.replace('\n    > ', '\n')
+    script = f'set -o pipefail; runnel() {{ "$RUNNEL_PROGRAM" "$@"; }}; {typed}'
     done = subprocess.run(['bash', '-c', script], cwd=folder, env=environment(RUNNEL_PROGRAM=PROGRAM), capture_output=True, text=True, timeout=TIMEOUT_S)
     check(done.returncode == 0, f'{line}: ended with {done.returncode}: {done.stderr[-300:]}')
     return ''.join(f'    {row}'.rstrip() + '\n' for row in done.stdout.rstrip('\n').split('\n'))

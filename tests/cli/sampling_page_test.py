@@ -5,7 +5,7 @@ import re
 import sys
 
 from harness import ROOT, check, equal, main, runnel, test
-from page_commands import check_commands, write_commands
+from page_commands import COMMAND, check_commands, write_commands
 
 PAGE = ROOT / 'docs/sampling.md'
 
@@ -71,7 +71,17 @@ def the_orders_are_those_of_the_source():
 
 @test
 def every_command_prints_what_the_page_shows():
-    check_commands(PAGE, 16)
+    check_commands(PAGE, 30)
+
+
+@test
+def every_method_is_shown():
+    text = PAGE.read_text()
+    tables = [text.split(f'## {name}\n')[1].split('\n## ')[0] for name in ('Changes of single logits', 'Truncation', 'Temperature and draw')]
+    methods = [name.replace('_', '-') for table in tables for name in re.findall(r'^\| `(\w+)`', table, re.M)]
+    check(len(methods) > 20, methods)
+    shown = ' '.join(line for line, _ in COMMAND.findall(text))
+    equal([name for name in [*methods, 'dry-multiplier', 'ban-token', 'presence-penalty', 'watermark'] if f'--{name} ' not in shown], [])
 
 
 if '--write' in sys.argv:
