@@ -41,7 +41,9 @@ static const char *const notes =
     "and is answered with a line, where results are of the tests, and times are in\n"
     "microseconds: of compiling, and of each mask.\n"
     "\n"
-    "  {\"id\", \"error\", \"compile_us\", \"results\": [true], \"mask_us\": [..]}";
+    "  {\"id\", \"error\", \"compile_us\", \"results\": [true], \"mask_us\": [..]}\n"
+    "\n"
+    "So is a line that is no case, with an error; the exit status is then 1.";
 
 // Says where the text leaves the grammar, as a place in the file and what may follow there.
 static void say_refusal(const check *c, const bytes *text, const struct grammar_finding *f) {

@@ -115,9 +115,31 @@ static rn_status compile(const cases *c, const one_case *k, rn_grammar **grammar
     return rn_grammar_compile(c->model, &source, grammar, err);
 }
 
+// id: JSON; NULL: there is none. why: what was wrong; NULL: nothing.
+static void write_answer(cases *c, const char *id, const char *why, double compile_us, const bytes *results,
+                         const bytes *times) {
+    bytes line = {0};
+    json_writer w = {&line, false};
+    json_put_begin(&w, '{');
+    json_put_key(&w, "id");
+    json_put_raw(&w, id ? id : "null");
+    json_member_string(&w, "error", why);
+    json_member_rounded(&w, "compile_us", compile_us, 1);
+    json_member_begin(&w, "results", '[');
+    if (results->n) json_put_raw(&w, results->data);
+    json_put_end(&w, ']');
+    json_member_begin(&w, "mask_us", '[');
+    if (times->n) json_put_raw(&w, times->data);
+    json_put_end(&w, ']');
+    json_put_end(&w, '}');
+    bytes_add_text(&line, "\n");
+    output_write(&c->out, line.data, line.n);
+    bytes_free(&line);
+}
+
 static void answer(cases *c, const one_case *k) {
-    bytes line = {0}, times = {0}, results = {0};
-    json_writer w = {&line, false}, t = {&times, false}, r = {&results, false};
+    bytes times = {0}, results = {0};
+    json_writer t = {&times, false}, r = {&results, false};
     rn_grammar *grammar = NULL;
     rn_error err = {0};
     const int64_t begin = now_ns();
@@ -129,21 +151,31 @@ static void answer(cases *c, const one_case *k) {
         json_put_raw(&r, result ? "true" : "false");
     }
     rn_grammar_close(grammar);
-    json_put_begin(&w, '{');
-    json_put_key(&w, "id");
-    json_put_raw(&w, k->id ? k->id : "null");
-    json_member_string(&w, "error", st == RN_OK ? NULL : err.text);
-    json_member_rounded(&w, "compile_us", compile_us, 1);
-    json_member_begin(&w, "results", '[');
-    if (results.n) json_put_raw(&w, results.data);
-    json_put_end(&w, ']');
-    json_member_begin(&w, "mask_us", '[');
-    if (times.n) json_put_raw(&w, times.data);
-    json_put_end(&w, ']');
-    json_put_end(&w, '}');
-    bytes_add_text(&line, "\n");
-    output_write(&c->out, line.data, line.n);
-    bytes_free(&line), bytes_free(&times), bytes_free(&results);
+    write_answer(c, k->id, st == RN_OK ? NULL : err.text, compile_us, &results, &times);
+    bytes_free(&times), bytes_free(&results);
+}
+
+// A case has one form.
+static bool has_one_form(const one_case *k, char *why) {
+    const struct {
+        const char *name;
+        bool is_given;
+    } forms[] = {{"schema", k->schema != NULL},
+                 {"regex", k->regex.data != NULL},
+                 {"grammar", k->grammar.data != NULL},
+                 {"structural_tag", k->tags != NULL},
+                 {"choice", k->n_choices > 0}};
+    const char *first = NULL;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (!forms[i].is_given) continue;
+        if (first) {
+            snprintf(why, JSON_WHY, "%s and %s: one too many", first, forms[i].name);
+            return false;
+        }
+        first = forms[i].name;
+    }
+    if (!first) snprintf(why, JSON_WHY, "one of schema, regex, grammar, structural_tag and choice is needed");
+    return first != NULL;
 }
 
 static void take_line(cases *c, uint64_t n_line, const char *text, size_t n) {
@@ -151,17 +183,12 @@ static void take_line(cases *c, uint64_t n_line, const char *text, size_t n) {
     json_doc *doc = NULL;
     char why[JSON_WHY] = "", param[JSON_WHY / 2] = "";
     const member_group group = {case_rows, sizeof case_rows / sizeof *case_rows, &k};
-    bool ok = json_doc_parse(text, n, &doc, why) && json_doc_read_open(doc, &group, 1, skip_other, NULL, param, why);
-    if (ok && (k.schema != NULL) + (k.tags != NULL) + (k.regex.data != NULL) + (k.grammar.data != NULL) +
-                      (k.n_choices > 0) !=
-                  1) {
-        snprintf(why, sizeof why, "one of schema, regex, grammar, structural_tag and choice is needed");
-        ok = false;
-    }
-    if (ok) {
+    if (json_doc_parse(text, n, &doc, why) && json_doc_read_open(doc, &group, 1, skip_other, NULL, param, why) &&
+        has_one_form(&k, why)) {
         answer(c, &k);
     } else {
         say("line %llu: %s", (unsigned long long)n_line, why);
+        write_answer(c, k.id, why, 0, &(bytes){0}, &(bytes){0});
         c->has_bad_line = true;
     }
     free(k.id), free(k.schema), free(k.tags), free(k.choices), free(k.texts);
@@ -192,6 +219,7 @@ int grammar_cases(const rn_model *model, rn_json_space space, bool parse_special
             break;
         case LINE_TOO_LONG:
             say("line %llu: longer than 16 MiB", (unsigned long long)lines.n_lines);
+            write_answer(&c, NULL, "longer than 16 MiB", 0, &(bytes){0}, &(bytes){0});
             c.has_bad_line = true;
             break;
         case LINE_WAIT: line_source_fill(&lines); break;

@@ -8,6 +8,7 @@
 #include "grammar/regex.h"
 #include "grammar/tags/structural_tag.h"
 #include "output/output_formats.h"
+#include "text/utf8.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -77,10 +78,16 @@ static rn_status compile_choice(struct rules *r, const void *source, uint32_t *s
     const struct grammar_source *const from = &((const grammar *)source)->source;
     expr_id *const kids = mem_alloc((from->n_choices + 1) * sizeof *kids);
     if (!kids) return fail(err, RN_E_NOMEM, "choices: out of memory");
-    for (size_t i = 0; i < from->n_choices; i++) kids[i] = expr_text(r->e, from->choices[i].s, from->choices[i].n);
-    *start = rule_of_term(r, expr_or(r->e, kids, from->n_choices));
+    rn_status st = RN_OK;
+    for (size_t i = 0; i < from->n_choices && st == RN_OK; i++) {
+        const struct grammar_text text = from->choices[i];
+        // No vocabulary has to have its bytes.
+        if (!utf8_valid(text.s, text.n)) st = fail(err, RN_E_ARG, "choice %zu is not UTF-8", i + 1);
+        kids[i] = expr_text(r->e, text.s, text.n);
+    }
+    if (st == RN_OK) *start = rule_of_term(r, expr_or(r->e, kids, from->n_choices));
     mem_free(kids);
-    return RN_OK;
+    return st;
 }
 
 static bool is_control(void *user, uint32_t id) {

@@ -98,10 +98,37 @@ def host_names_are_exact_to_the_last_character():
 
 @test
 def a_line_that_is_no_case_is_named():
-    r = runnel('grammar', '--cases', stdin=b'{"id": 1}\n\nnot json\n{"id": 2, "regex": "a", "tests": [{"text": "a"}]}\n')
+    r = runnel('grammar', '--cases', stdin=b'{"id": 1}\n\nnot json\n{"id": 2, "regex": "a", "tests": [{"text": "a"}]}\n'
+               b'{"regex": "a", "id": "x", "schema": {}, "tests": [{"text": "a"}]}\n{"id": [5], "choice": ["a", 1]}\n')
     r.fails(1, 'line 1: one of schema, regex, grammar, structural_tag and choice is needed')
     check('line 3: not JSON' in r.err, r.err)
-    equal([g['results'] for g in r.lines], [[True]])
+    check('line 5: schema and regex: one too many' in r.err, r.err)
+    # Each line has its answer.
+    equal([(g['id'], g['results'], g['mask_us'] == []) for g in r.lines], [(1, [], True), (None, [], True), (2, [True], False), ('x', [], True), ([5], [], True)])
+    equal([g['error'] for g in r.lines if g['id'] in (1, 'x')], ['one of schema, regex, grammar, structural_tag and choice is needed', 'schema and regex: one too many'])
+    check('not JSON' in r.lines[1]['error'], r.lines[1])
+    check('must be a string' in r.lines[4]['error'], r.lines[4])
+
+
+@test
+def texts_that_are_not_utf8_are_refused_when_compiled():
+    said = [('--choice', 'a\udcff', '--choice: choice 1 is not UTF-8'), ('--regex', 'a\udcff', '--regex: a pattern that is not UTF-8')]
+    for option, text, why in said:
+        runnel('run', option, text, '-n', '4', 'x').fails(1, why)
+        runnel('grammar', '--check', '-', option, text, stdin=b'a').fails(1, why)
+    runnel('run', '--choice', 'a', '--choice', 'b\udcc3', 'x').fails(1, '--choice: choice 2 is not UTF-8')
+    with Folder() as folder:
+        for option, text, why in (('--json-schema', b'{"const": "\xff"}', 'not valid UTF-8'), ('--structural-tag', b'{"format": {"type": "const_string", "value": "\xff"}}', 'not valid UTF-8'),
+                                  ('--json-schema', b'{"const": "\\udfff"}', 'surrogate'), ('--grammar', b'root ::= "\xff"', 'is not UTF-8'), ('--grammar', b'start: /\xff/', 'is not UTF-8')):
+            (folder / 'f').write_bytes(text)
+            runnel('grammar', '--check', '-', option, folder / 'f', stdin=b'a').fails(1, why)
+
+
+@test
+def pointers_of_errors_are_json_pointers_without_control_characters():
+    names = {'foo\tbar': 'foo\\tbar', 'a/b~c': 'a~1b~0c', 'q\\t"': 'q\\\\t"', '\x1b\x7f\x85': '\\u001b\\u007f\\u0085', 'Zo\u00eb\n': 'Zo\u00eb\\n', '': ''}
+    got = cases([{'id': n, 'schema': {'properties': {n: {'type': 'what'}}}, 'tests': []} for n in names])
+    equal([g['error'] for g in got], [f'/properties/{p}/type: is not the name of a type' for p in names.values()])
 
 
 @test

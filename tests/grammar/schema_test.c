@@ -665,7 +665,7 @@ TEST(what_cannot_be_enforced_is_refused_with_its_place) {
         {"{\"not\":{\"maxProperties\":2}}", "/not/maxProperties: is only supported where", RN_E_UNSUPPORTED},
         {"{\"not\":{\"unevaluatedItems\":false}}", "/not/unevaluatedItems: cannot be negated", RN_E_UNSUPPORTED},
         {"{\"items\":{\"pattern\":\"(a)\\\\1\"}}", "/items/pattern: back references", RN_E_UNSUPPORTED},
-        {"{\"patternProperties\":{\"(a)\\\\1\":true}}", "/patternProperties/(a)\\1: back references",
+        {"{\"patternProperties\":{\"(a)\\\\1\":true}}", "/patternProperties/(a)\\\\1: back references",
          RN_E_UNSUPPORTED},
         {"{\"$ref\":\"http://example.org/x\"}", "/$ref: http://example.org/x is not in this document",
          RN_E_UNSUPPORTED},

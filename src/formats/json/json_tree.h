@@ -44,7 +44,7 @@ const struct json_node *json_member(const struct json_node *v, const char *name)
 bool json_has_null(const struct json_node *v, const char *name); // is v an object with this member set to null?
 bool json_is(const struct json_node *v, const char *text);       // is v this string?
 
-// The JSON pointer of a value below root, cut where it does not fit; empty for the root itself. cap: bytes of out, with the terminator.
+// The JSON pointer (RFC 6901) of a value below root, with the escapes of JSON's strings, cut where it does not fit; empty for the root itself. cap: bytes of out, with the terminator.
 void json_pointer(const struct json_node *root, const struct json_node *at, char *out, size_t cap);
 
 // The kind of a value, for messages: "a string", "an object".

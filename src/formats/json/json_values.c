@@ -52,6 +52,35 @@ static bool parse_int(const char *s, uint32_t n, int64_t *out) {
     return true;
 }
 
+// One character of a name, of m bytes, as RFC 6901 and JSON's strings write it; returns its bytes. Control characters, those of C1 too, would
+// be lost in messages.
+static size_t pointer_char(char out[static 8], const char *s, size_t *m) {
+    static const char marks[] = "~/\\\b\f\n\r\t";
+    static const char *const spelled[] = {"~0", "~1", "\\\\", "\\b", "\\f", "\\n", "\\r", "\\t"};
+    const uint8_t b = (uint8_t)s[0];
+    const char *const mark = b ? strchr(marks, b) : NULL;
+    const bool is_c1 = b == 0xc2 && (uint8_t)s[1] < 0xa0;
+    *m = is_c1 ? 2 : 1;
+    if (mark) return (size_t)snprintf(out, 8, "%s", spelled[mark - marks]);
+    if (b < ' ' || b == 0x7f || is_c1) return (size_t)snprintf(out, 8, "\\u%04x", is_c1 ? (uint8_t)s[1] : b);
+    out[0] = s[0];
+    return 1;
+}
+
+// What does not fit is cut; returns the bytes, cap - 1 at most.
+static size_t pointer_name(char *out, size_t cap, const char *s, size_t n) {
+    size_t used = 0;
+    char one[8];
+    for (size_t i = 0, m; i < n; i += m) {
+        const size_t size = pointer_char(one, s + i, &m);
+        if (size >= cap - used) break;
+        memcpy(out + used, one, size);
+        used += size;
+    }
+    out[used] = 0;
+    return used;
+}
+
 void json_pointer(const struct json_node *root, const struct json_node *at, char *out, size_t cap) {
     size_t n = 0;
     out[0] = 0;
@@ -59,9 +88,12 @@ void json_pointer(const struct json_node *root, const struct json_node *at, char
         const struct json_node *item = json_first(v);
         uint32_t i = 0;
         while (!(item <= at && at < item + item->n_nodes)) item = json_next(item), i++;
-        const int m = v->kind == JSON_OBJECT ? snprintf(out + n, cap - n, "/%.*s", (int)item->n_name, item->name)
-                                             : snprintf(out + n, cap - n, "/%u", i);
-        n += m > 0 ? (size_t)m : cap;
+        if (v->kind == JSON_OBJECT && cap - n > 1) {
+            out[n++] = '/';
+            n += pointer_name(out + n, cap - n, item->name, item->n_name);
+        } else {
+            n += (size_t)snprintf(out + n, cap - n, "/%u", i);
+        }
         v = item;
     }
 }
