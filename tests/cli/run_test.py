@@ -399,8 +399,6 @@ def a_full_disk_is_an_error():
 
 
 @test
-def ctrl_c_in_a_pipe_ends_with_what_was_made():
-@test
 def a_search_that_is_interrupted_says_that_it_has_not_chosen():
     for strategy, n, more in (('best-of', 8, ('--best-of', '8', '--temp', '0')), ('beam', 4, ()), ('beam', 4, ('--json',))):
         child = start('run', PROMPT, '--strategy', strategy, *more, '--ignore-eos', '-n', '400', '--cpu', 'ref')
@@ -410,7 +408,8 @@ def a_search_that_is_interrupted_says_that_it_has_not_chosen():
         equal((code, err), (130, f'runnel: --strategy {strategy}: interrupted before one of its {n} texts was chosen: what is printed is how all of them begin\n'))
 
 
-
+@test
+def ctrl_c_in_a_pipe_ends_with_what_was_made():
     child = start('run', PROMPT, *LONG)
     begin = child.stdout.read(64)
     interrupt(child)
