@@ -573,6 +573,8 @@ void stream_gate_look_ahead(rn_stream *s);
 void stream_walk_describe(rn_stream *s);
 rn_status stream_walk_create(rn_stream *s, const struct strategy_options *o, rn_error *err);
 void stream_walk_destroy(rn_stream *s);
+// Adds to the end's detail in how many answers the majority's expression came to its limit.
+void stream_walk_note(rn_stream *s);
 // Where the stream's grammar is moved by a walk: behind tokens [n] of its answer.
 rn_status stream_walk_go(rn_stream *s, const int32_t *tokens, int32_t n, rn_error *err);
 

@@ -38,6 +38,7 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
     s->play.strategy = NULL;
     stream_suspend(s);
     if (detail != s->end.detail) snprintf(s->end.detail, sizeof s->end.detail, "%s", detail);
+    stream_walk_note(s);
     s->end.finish = why;
     const int64_t n_made = s->n_tokens - s->n_prompt;
     s->end.usage =

@@ -9,6 +9,7 @@
 #include "text/text_buf.h"
 #include "tokenizer/pattern.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 // The text behind the first tokens, as far as stop strings and healed bytes go by it.
@@ -24,6 +25,7 @@ struct walk_state {
     struct walk_text *texts; // [n_most + 1]; NULL: the text does not matter
     pattern *votes;          // whose last match an answer says; NULL: its last line
     pattern_match *match;    // of votes
+    int32_t n_unread;        // answers in which it came to its limit
 };
 
 static bool reads_text(const rn_stream *s) { return s->text.stops || s->text.n_heal > s->text.n_heal_given; }
@@ -124,7 +126,8 @@ static struct pattern_hit last_line(const char *text, size_t n) {
     return (struct pattern_hit){from, n, n > from};
 }
 
-static rn_status find_answer(const struct walk_state *w, const char *text, size_t n, struct pattern_hit *answer,
+// Where the expression comes to its limit the text says nothing: the other answers are there, and so may be what most of them say.
+static rn_status find_answer(struct walk_state *w, const char *text, size_t n, struct pattern_hit *answer,
                              rn_error *err) {
     struct pattern_hit hit = {.found = true};
     *answer = (struct pattern_hit){0};
@@ -135,6 +138,11 @@ static rn_status find_answer(const struct walk_state *w, const char *text, size_
     for (size_t from = 0; from <= n; from = hit.end > from ? hit.end : from + 1) {
         while (from < n && ((unsigned char)text[from] & 0xc0) == 0x80) from++; // not within a character
         const rn_status st = pattern_find(w->votes, w->match, text, n, from, &hit, err);
+        if (st == RN_E_LIMIT) {
+            *answer = (struct pattern_hit){0};
+            w->n_unread++;
+            break;
+        }
         if (st != RN_OK) return fail_in(err, st, "majority");
         if (!hit.found) break;
         *answer = hit;
@@ -168,6 +176,14 @@ static rn_status vote(void *user, const struct sequence_found *found, int32_t n,
     }
     text_buf_free(&texts);
     return st;
+}
+
+void stream_walk_note(rn_stream *s) {
+    const int32_t n = s->play.walk ? s->play.walk->n_unread : 0;
+    const size_t at = strlen(s->end.detail);
+    if (n > 0)
+        snprintf(s->end.detail + at, sizeof s->end.detail - at,
+                 "; majority: %d of the texts say nothing: it reached its match limit there", n);
 }
 
 static rn_status open_votes(struct walk_state *w, const char *majority, rn_error *err) {

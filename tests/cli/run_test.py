@@ -399,6 +399,16 @@ def a_full_disk_is_an_error():
 
 
 @test
+def a_sample_in_which_the_majoritys_expression_gives_up_says_nothing():
+    args = ('-n', '120', '--seed', '1', '--strategy', 'best-of', '--best-of', '3', '--json')
+    plain = runnel('run', 'Lily saw a cat', *args).ok().lines
+    for expression, n in ((r'(?=(.*))\1x|(\w+\W+)*(\w+\W+)*(\w+\W+)*9', 1), (r'(?:\w+ ?)+(?<=9)', 3)):
+        lines = runnel('run', 'Lily saw a cat', *args, '--majority', expression).ok().lines
+        check(lines[-1]['finish_detail'].endswith(f'; majority: {n} of the texts say nothing: it reached its match limit there'), lines[-1]['finish_detail'])
+    equal([line['text'] for line in lines], [line['text'] for line in plain])      # nobody says anything: the most probable one
+
+
+@test
 def a_search_that_is_interrupted_says_that_it_has_not_chosen():
     for strategy, n, more in (('best-of', 8, ('--best-of', '8', '--temp', '0')), ('beam', 4, ()), ('beam', 4, ('--json',))):
         child = start('run', PROMPT, '--strategy', strategy, *more, '--ignore-eos', '-n', '400', '--cpu', 'ref')
@@ -406,6 +416,7 @@ def a_search_that_is_interrupted_says_that_it_has_not_chosen():
         interrupt(child)
         code, _, err = end(child)
         equal((code, err), (130, f'runnel: --strategy {strategy}: interrupted before one of its {n} texts was chosen: what is printed is how all of them begin\n'))
+
 
 
 @test
