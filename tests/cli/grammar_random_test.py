@@ -8,7 +8,8 @@ import itertools
 import json
 import os
 
-from harness import Skip, check, main, runnel, test
+from grammar_verdicts import MOST_ORDERS, orders, verdicts
+from harness import Skip, check, main, test
 from random_drafts import DraftMaker, judges
 from random_schemas import Maker
 
@@ -17,24 +18,6 @@ FIRST = int(os.environ.get('RUNNEL_TEST_SEED', '1'))
 N_SCHEMAS = 3000 if FULL else 400
 N_OF_DRAFTS = 3000 if FULL else 400
 REFUSED = ('cannot be negated', 'beside `contains`', 'more than', 'too many', 'minProperties: is only', 'maxProperties: is only')
-MOST_ORDERS = 120
-
-
-def orders(value):
-    """The texts of a value with its members in every order."""
-    if isinstance(value, list):
-        for parts in itertools.product(*(list(orders(v)) for v in value)):
-            yield '[' + ', '.join(parts) + ']'
-    elif isinstance(value, dict):
-        for names in itertools.permutations(value):
-            for parts in itertools.product(*(list(orders(value[n])) for n in names)):
-                yield '{' + ', '.join(json.dumps(n, ensure_ascii=False) + ': ' + p for n, p in zip(names, parts)) + '}'
-    else:
-        yield json.dumps(value, ensure_ascii=False)
-
-
-def verdicts(lines):
-    return runnel('grammar', '--cases', stdin=''.join(json.dumps(x) + '\n' for x in lines).encode()).ok().lines
 
 
 def documents(judge, values):
