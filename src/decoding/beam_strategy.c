@@ -263,6 +263,12 @@ static void note_taken(void *user, int32_t node, const struct beam_candidate *c)
     if (s->search->told) s->walk->tell(s->walk->user, logits_of(s, c->beam), c->token, &s->search->told[node]);
 }
 
+// Of a text that nobody follows any more nothing is worth a page in the cache: most lose in every step.
+static void drop_sequence(const struct strategy_env *env, int32_t seq) {
+    env->ops->seq_truncate(env->user, seq, env->ops->seq_len(env->user, STRATEGY_MAIN));
+    env->ops->seq_free(env->user, seq);
+}
+
 // Sequences of the texts that are followed now; from: those that they continue, groups one after another.
 static rn_status move_sequences(struct beam_strategy *s, const int32_t *from, int32_t n, int32_t n_before,
                                 rn_error *err) {
@@ -276,7 +282,7 @@ static rn_status move_sequences(struct beam_strategy *s, const int32_t *from, in
     }
     for (int32_t i = 0; i < n; i++) n_kids[from[i]]++;
     for (int32_t i = 0; i < n_before; i++)
-        if (n_kids[i] == 0) env->ops->seq_free(env->user, s->seqs[i]);
+        if (n_kids[i] == 0) drop_sequence(env, s->seqs[i]);
     for (int32_t i = 0; i < n && st == RN_OK; i++) {
         next[i] = s->seqs[from[i]];
         if (--n_kids[from[i]] > 0) st = env->ops->seq_fork(env->user, s->seqs[from[i]], &next[i], err);

@@ -520,6 +520,27 @@ TEST(beams_share_the_pages_of_their_prompt) {
     toy_rig_close(&g);
 }
 
+// A text that loses leaves nothing in the cache but the prompt's last page.
+TEST(beams_that_lose_leave_no_pages_behind) {
+    enum { N_BEAMS = 6, N_OWN = 50 };
+    struct toy_rig g;
+    struct got got;
+    rn_error err = {0};
+    if (!rig_open_for(&g, 256, 80, 1, N_BEAMS)) return;
+    for (int32_t n_prompt = 1; n_prompt <= 65; n_prompt += 32) {
+        rn_engine_stats stats = {.struct_size = sizeof stats};
+        struct plan p = simple_plan(n_prompt, N_BEAMS, N_OWN);
+        run_plan(g.engine, &p, &got);
+        CHECK_INT((int64_t)got.all.n_tokens, N_OWN);
+        CHECK_OK(rn_engine_get_stats(g.engine, &stats, &err), &err);
+        CHECK_INT(stats.kv_pages, stats.kv_pages_free + stats.kv_pages_cached);
+        // Pages of this prompt and those before it, and of the texts that were followed to the end.
+        check_note("%d tokens: %d pages cached", (int)n_prompt, (int)stats.kv_pages_cached);
+        CHECK(stats.kv_pages_cached <= (n_prompt / 32 + 1) * (2 + 2 * N_BEAMS));
+    }
+    toy_rig_close(&g);
+}
+
 static rn_status run_once(void *user) {
     struct toy_rig *const g = user;
     struct plan p = simple_plan(20, 3, 12);
