@@ -28,7 +28,8 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TIMEOUT_S = {'': 300, 'address,undefined': 600, 'thread': 900}   # of one program, by its build's RUNNEL_SANITIZE
+# Of one program, by its build's RUNNEL_SANITIZE: above what the longest ones allow themselves on a machine that others use, too.
+TIMEOUT_S = {'': 600, 'address,undefined': 900, 'thread': 1200}
 FULL_FACTOR = 6            # for RUNNEL_TEST_FULL=1
 SHOWN_LINES = 60           # of a failed test's output
 SANITIZER_ENV = {
@@ -139,6 +140,14 @@ def run(program, selected):
     return Outcome(program, time.monotonic() - begin, passed, failed, skipped)
 
 
+def run_and_tell(program, selected):
+    """The same; a failure is told at once."""
+    outcome = run(program, selected)
+    for test, _ in outcome.failed:
+        print(f'dev: test: FAIL {program.name}: {test} ({program.title})', file=sys.stderr, flush=True)
+    return outcome
+
+
 def fail_skips(outcome):
     """The outcome with its skips that are not allowed as failed tests."""
     wrong = [text for text in outcome.skipped if not is_allowed(f'{outcome.program.name}: {text}')]
@@ -183,7 +192,7 @@ def main():
 
     programs = [p for i, spec in enumerate(args.passes) for p in programs_of(spec, i == 0, args.filter, args.timeout)]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as workers:
-        outcomes = list(workers.map(lambda p: run(p, bool(args.filter)), programs))
+        outcomes = list(workers.map(lambda p: run_and_tell(p, bool(args.filter)), programs))
     outcomes = [o for o in outcomes if o.passed or o.failed or o.skipped]
     if not outcomes:
         print(f'dev: test: no program and no test has {args.filter!r} in its name', file=sys.stderr)
