@@ -134,7 +134,7 @@ def strict_tools_hold_where_the_model_calls_one_by_itself():
         path = folder / 'script.gguf'
         path.write_bytes(script_model.make({'T': said, 'N': ['No', '.']}, PLAIN, 2048))
         with serving(path) as s:
-            ask = {'messages': [{'role': 'user', 'content': 'T'}], 'temperature': 0, 'max_tokens': 300}
+            ask = {'messages': [{'role': 'user', 'content': 'T'}], 'temperature': 0, 'max_tokens': 340}
             free = good(s, CHAT, **ask, tools=TOOLS)['choices'][0]['message']
             equal((free['content'], calls_of(free)), ('Wait', WANTS))
             for more in ({'tools': STRICT}, {'tools': STRICT, 'tool_choice': 'auto'}):
