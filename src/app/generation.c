@@ -194,7 +194,9 @@ bool generation_speculates(const generation *g) {
 
 bool generation_apply(const generation *g, rn_request *req, generation_parts *parts, rn_error *err) {
     if (!apply_sampling(g, &parts->sampling, err)) return false;
-    if (!strategy_form_apply(&g->strategy, req, &parts->strategy, err)) return false;
+    if (!strategy_form_apply(&g->strategy, req, &parts->strategy, err) ||
+        !strategy_form_take_top_k(&g->strategy, generation_field(g, "top_k"), &parts->strategy, err))
+        return false;
     req->sampling = &parts->sampling;
     req->max_tokens = g->n;
     req->seed = g->seed;

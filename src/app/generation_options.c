@@ -310,6 +310,53 @@ static bool check_parents(const options *parsed, const rn_sampling *s) {
     return true;
 }
 
+// The temperature 0 says what a strategy without draws does, so it may be given; the top-k of contrastive search are its candidates.
+static bool check_draws(const generation *g, const rn_strategy_options *o, const options *parsed) {
+    static const char *const drawn[] = {
+        "temp",        "top-k",           "top-p",         "min-p",          "min-keep",          "typical-p",
+        "top-n-sigma", "xtc-probability", "xtc-threshold", "dynatemp-range", "dynatemp-exponent", "epsilon-cutoff",
+        "eta-cutoff",  "top-a",           "top-h",         "tfs-z"};
+    const char *why_not;
+    if (strategy_form_draws(&g->strategy, &why_not)) return true;
+    const bool is_contrastive = strcmp(g->strategy.strategy, "contrastive") == 0;
+    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
+        if (strcmp(drawn[i], "temp") == 0 && generation_field(g, "temp") == 0) continue;
+        if (strcmp(drawn[i], "top-k") == 0 && is_contrastive) {
+            if ((double)o->num_candidates != generation_field(g, "top_k") &&
+                options_refuse(parsed, "top-k", "with --num-candidates"))
+                return false;
+            continue;
+        }
+        if (options_refuse(parsed, drawn[i], why_not)) return false;
+    }
+    return true;
+}
+
+// What no text of the strategy can have. Of the server's and batch's requests the engine says so.
+static bool check_excluded(const generation *g, const rn_sampling *s) {
+    const char *const strategy = g->strategy.strategy ? g->strategy.strategy : "sample", *why_not;
+    const bool is_sample = strcmp(strategy, "sample") == 0, is_beam = strcmp(strategy, "beam") == 0,
+               is_tree = strcmp(strategy, "tree") == 0,
+               has_history = !is_beam && strategy_form_draws(&g->strategy, &why_not);
+    const struct {
+        const char *name;
+        bool is_excluded;
+    } rows[] = {
+        {"mirostat", !has_history && s->mirostat > 0},
+        {"adaptive-target", !has_history && s->adaptive_target >= 0},
+        {"watermark", !has_history && s->watermark},
+        {"speculate", !is_sample && g->speculate[0] && generation_speculates(g)},
+        {"guidance-scale", !is_sample && generation_is_guided(g)},
+        {"banned-string", (is_beam || is_tree || strcmp(strategy, "best-of") == 0) && g->n_banned > 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!rows[i].is_excluded) continue;
+        say("--%s: not with --strategy %s", rows[i].name, strategy);
+        return false;
+    }
+    return true;
+}
+
 bool generation_use_draft(generation *g, bool has_model, bool has_ngrams, const options *parsed) {
     char why[NUMBER_WHY];
     if (!g->speculate[0] && !g->no_speculate && (has_model || has_ngrams))
@@ -332,7 +379,10 @@ bool generation_check(const generation *g, const options *parsed) {
     if (!strategy_form_check(&g->strategy)) return false;
     rn_request_init(&req);
     if (!generation_apply(g, &req, &parts, &err)) {
-        say("--%s", err.text); // an unknown preset is the only error left at this point
+        // An unknown preset, or a top_k that is too large for candidates: nothing else is left at this point.
+        for (char *c = err.text; *c && *c != ':'; c++)
+            if (*c == '_') *c = '-';
+        say("--%s", err.text);
         return false;
     }
     if (!generation_is_guided(g) && options_refuse(parsed, "negative-prompt", "without --guidance-scale"))
@@ -345,5 +395,6 @@ bool generation_check(const generation *g, const options *parsed) {
     if (!generation_speculates(g) && options_refuse(parsed, "spec-verify", "without speculation")) return false;
     if (!generation_drafts_with(g, "draft") && options_refuse(parsed, "draft-min-p", "without --draft")) return false;
     if (g->n_banned == 0 && options_refuse(parsed, "banned-match-case", "without --banned-string")) return false;
+    if (!check_draws(g, &parts.strategy, parsed) || !check_excluded(g, &parts.sampling)) return false;
     return check_penalties(parsed, &parts.sampling) && check_parents(parsed, &parts.sampling);
 }

@@ -34,6 +34,13 @@ static bool is_other(const strategy_form *f, size_t i, const rn_strategy_option 
            (!isnan(f->numbers[i]) && f->numbers[i] != o->def);
 }
 
+static int32_t word_of(const strategy_form *f, const char *name) {
+    rn_strategy_option o;
+    for (size_t i = 0; option_at(i, &o); i++)
+        if (strcmp(o.name, name) == 0) return f->words[i];
+    return -1;
+}
+
 static bool takes(const rn_strategy_option *o, const char *strategy) {
     const size_t n = strlen(strategy);
     for (const char *at = o->strategies; at; at = strchr(at, '|'), at += at != NULL)
@@ -165,6 +172,37 @@ bool strategy_form_reserve(strategy_form *f, machine *on) {
     if (name[strspn(name, "0123456789")] == 0) return true;
     *value = "model";
     return take(&on->value_name, "value", name);
+}
+
+bool strategy_form_draws(const strategy_form *f, const char **why_not) {
+    static const struct {
+        const char *name, *why_not, *unless;
+    } rows[] = {
+        {"beam", "with --strategy beam without --do-sample true", "do_sample"},
+        {"contrastive", "with --strategy contrastive, which draws no tokens", NULL},
+        {"tree", "with --strategy tree, which draws no tokens", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].name, name_of(f)) != 0 || (rows[i].unless && word_of(f, rows[i].unless) > 0)) continue;
+        *why_not = rows[i].why_not;
+        return false;
+    }
+    return true;
+}
+
+bool strategy_form_take_top_k(const strategy_form *f, double top_k, rn_strategy_options *out, rn_error *err) {
+    rn_strategy_option o;
+    if (strcmp(name_of(f), "contrastive") != 0 || !(top_k > 0)) return true;
+    for (size_t i = 0; option_at(i, &o); i++) {
+        if (strcmp(o.name, "num_candidates") != 0 || is_given(f, i)) continue;
+        if (top_k <= o.max) return rn_strategy_options_set(out, o.name, top_k, err) == RN_OK;
+        *err = (rn_error){.code = RN_E_ARG};
+        snprintf(err->text, sizeof err->text,
+                 "top_k: %.10g is outside %g..%g with the strategy contrastive, which tries so many candidates",
+                 top_k, o.min, o.max);
+        return false;
+    }
+    return true;
 }
 
 bool strategy_form_needs_amateur(const strategy_form *f) { return strcmp(name_of(f), "contrastive-decoding") == 0; }

@@ -37,6 +37,10 @@ int32_t strategy_form_n_seqs(const strategy_form *f);
 // Of the command line: the machine gets what the strategy needs, sequences, early layers and the model of --value model:FILE, whose value
 // becomes "model". Before models are opened. False: another strategy has other early layers or another model, which is said.
 bool strategy_form_reserve(strategy_form *f, machine *on);
+// Does it draw tokens, by temperature and stages that truncate? Where it does not, why_not says so, for options_refuse().
+bool strategy_form_draws(const strategy_form *f, const char **why_not);
+// generate() calls the candidates of contrastive search top_k: they are so many, unless num_candidates is given. NaN or 0: not given.
+bool strategy_form_take_top_k(const strategy_form *f, double top_k, rn_strategy_options *out, rn_error *err);
 bool strategy_form_needs_amateur(const strategy_form *f);
 // Of the command line: is --amateur given without a strategy that reads it? Then it is said, and the answer is false.
 bool strategy_form_check_amateur(const strategy_form *f, const options *parsed);
