@@ -326,9 +326,10 @@ static rn_status choose_layers(struct contrast_strategy *s, const struct strateg
         int32_t k = 0;
         while (k < own->n_early && own->early[k] != layers[i]) k++;
         if (k == own->n_early)
-            return fail(err, RN_E_ARG,
-                        "dola_layers: the model was not opened with layer %d (rn_model_add_early_layers())",
-                        layers[i]);
+            return fail(
+                err, RN_E_ARG,
+                "dola_layers: the model was not opened with layer %d (--early-layers, rn_model_add_early_layers())",
+                layers[i]);
         s->taps[i] = own->first_early + k;
     }
     return st;
@@ -349,8 +350,9 @@ rn_status dola_strategy_create(const struct strategy_spec *spec, strategy **out,
     *out = NULL;
     const int32_t slot = head_slot(spec);
     if (slot == 0)
-        return fail(err, RN_E_UNSUPPORTED,
-                    "dola: the model was opened without early layers (rn_model_add_early_layers())");
+        return fail(
+            err, RN_E_UNSUPPORTED,
+            "dola: the model was opened without early layers (--early-layers low, rn_model_add_early_layers())");
     rn_status st = create(spec, &s, err);
     if (st == RN_OK) st = choose_layers(s, spec, err);
     if (st == RN_OK) st = take_memory(s, err);

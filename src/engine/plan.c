@@ -158,7 +158,8 @@ rn_status model_slot_check_needs(const rn_engine *e, const struct model_slot *l,
         const char *what, *more;
         int32_t needs, has;
     } rows[] = {
-        {"sequences", "n_seqs reserves more", n_seqs, room.n_seqs},
+        {"sequences", "n_seqs reserves more (serve: --beams N; batch: --strategy beam --num-beams N)", n_seqs,
+         room.n_seqs},
         {"scratch nodes", "n_scratch reserves more", needs->n_scratch, room.n_scratch},
         {"slots of recurrent state", "n_seqs and n_scratch reserve more",
          strategy_needs_states(n_seqs, needs->n_scratch), room.n_states ? room.n_states : INT32_MAX},

@@ -108,22 +108,26 @@ static rn_status choose_slot(const rn_engine *e, struct model_slot *own, const s
     return st;
 }
 
-// Options of the request and of the engine.
-static const char *const helper_names[STRATEGY_N_HELPERS] = {
-    [STRATEGY_AMATEUR] = "amateur_model", [STRATEGY_VALUE] = "value"};
+// Options of the request, and what an engine has one by: of the programs, and of the library.
+static const struct {
+    const char *name, *how;
+} helpers[STRATEGY_N_HELPERS] = {
+    [STRATEGY_AMATEUR] = {"amateur_model", "--amateur MODEL, or rn_engine_options.amateur_model"},
+    [STRATEGY_VALUE] = {"value", "--value model:FILE or --value-model FILE, or rn_engine_options.value_model"}};
 
 rn_status request_find_helper(const rn_engine *e, const struct model_slot *own, const struct strategy_kind *kind,
                               const struct strategy_options *o, int32_t *slot, rn_error *err) {
     const size_t at = (size_t)(own - e->model_slots),
                  defaults[STRATEGY_N_HELPERS] = {
                      [STRATEGY_AMATEUR] = e->opt.amateur_model, [STRATEGY_VALUE] = e->opt.value_model};
-    const char *const name = helper_names[kind->helper];
+    const char *const name = helpers[kind->helper].name;
     int32_t model = kind->helper_model ? kind->helper_model(o) : -1;
     *slot = 0;
     if (model < 0) return RN_OK;
     if (model == 0) model = (int32_t)defaults[kind->helper];
     if (model == 0)
-        return fail(err, RN_E_ARG, "%s: the strategy needs the number of another model, or an engine with one", name);
+        return fail(err, RN_E_ARG, "%s: the strategy needs the number of another model, or an engine with one (%s)",
+                    name, helpers[kind->helper].how);
     if ((size_t)model >= e->n_models)
         return fail(err, RN_E_ARG, "%s: %d is no model, 1..%zu", name, model, e->n_models - 1);
     if ((size_t)model == at) return fail(err, RN_E_ARG, "%s: model %d is the request's own", name, model);

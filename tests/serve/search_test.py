@@ -89,6 +89,34 @@ def what_a_server_has_no_room_for_is_refused_with_its_option():
 
 
 @test
+def errors_of_options_of_strategies_name_them():
+    with Folder() as folder, serving(chat_model(folder), '--beams', '4') as s:
+        for body, param in (({'strategy': 'beam', 'penalty_alpha': 0.3}, 'penalty_alpha'), ({'strategy': 'beam', 'num_beams': 4, 'num_beam_groups': 3}, 'num_beam_groups'),
+                            ({'strategy': 'best-of', 'majority': '('}, 'majority'), ({'strategy': 'contrastive', 'best_of': 2}, 'best_of'),
+                            ({'strategy': 'dola'}, 'strategy'), ({'beam_width': 3}, 'num_beams'), ({'strategy': 'beam', 'mirostat': 2}, 'mirostat'),
+                            ({'strategy': 'nothing'}, 'strategy'), ({'strategy': 'contrastive', 'top_k': 65}, 'top_k'),
+                            ({'strategy': 'contrastive-decoding'}, 'amateur_model'), ({'strategy': 'tree', 'value': 'good'}, 'value'),
+                            ({'strategy': 'tree', 'use_beam_search': True}, 'use_beam_search'), ({'use_beam_search': True, 'strategy': 'sample'}, 'use_beam_search')):
+            answer = post(s, TEXT, **body)
+            equal((answer.status, error_of(answer.json)['param']), (400, param), answer.body)
+        check('(--early-layers low' in error_of(post(s, TEXT, strategy='dola').json)['message'], 'it says what to start the server with')
+        equal(post(s, TEXT, strategy='beam', use_beam_search=True).status, 200)
+
+
+@test
+def top_k_of_contrastive_search_are_its_candidates_as_generate_has_it():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        search = {'strategy': 'contrastive', 'max_tokens': 16}
+        want = {k: generate(s, num_candidates=k, **search)['tokens'] for k in (1, 4, 9)}
+        check(want[1] != want[9], want)
+        for k, tokens in want.items():
+            equal(generate(s, top_k=k, temperature=0.7, top_p=0.9, **search)['tokens'], tokens)
+            equal(generate(s, top_k=3, num_candidates=k, **search)['tokens'], tokens)
+        for off in (0, -1):
+            equal(generate(s, top_k=off, **search)['tokens'], want[4])
+
+
+@test
 def several_answers_of_a_search_are_its_best_texts():
     with Folder() as folder, serving(chat_model(folder), '--beams', '4') as s:
         for search in ({'strategy': 'beam', 'num_beams': 4}, {'strategy': 'best-of', 'best_of': 4, 'seed': 3, 'temp': 1.3}):

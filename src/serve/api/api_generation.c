@@ -133,6 +133,7 @@ static bool each_beam_search(void *target, size_t i, const char *key, const json
     bool is_on;
     if (!json_item_bool(value, &is_on, why)) return false;
     if (is_on) strategy_form_choose(&((api_generation *)target)->g.strategy, "beam", NULL, 0);
+    ((api_generation *)target)->uses_beams = is_on;
     return true;
 }
 
@@ -299,6 +300,9 @@ bool api_generation_check(api_generation *g, const struct server *s, size_t n_an
         return api_fail(e, API_INVALID_VALUE, "n",
                         "n: %zu answers are more than this server runs (--streams %d) and lets wait (--queue %d)",
                         n_answers, s->n_streams, s->n_queue);
+    if (g->uses_beams && strcmp(g->g.strategy.strategy, "beam") != 0)
+        return api_fail(e, API_INVALID_VALUE, "use_beam_search", "use_beam_search: excludes the strategy %.60s",
+                        g->g.strategy.strategy);
     if (!find_answers(g, e)) return false;
     if (g->has_stream_options && !g->delivery.is_stream)
         return api_fail(e, API_INVALID_VALUE, "stream_options", "stream_options: only together with stream");

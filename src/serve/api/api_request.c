@@ -231,7 +231,21 @@ static const struct {
     {"buffer_tokens", "buffer_tokens", API_INVALID_VALUE},
     {"prompt_logprobs", "prompt_logprobs", API_INVALID_VALUE},
     {"accept_revisions", "accept_revisions", API_INVALID_VALUE},
+    {"strategy", "strategy", API_INVALID_VALUE},
+    {"dola", "strategy", API_INVALID_VALUE},
+    {"tree", "simulations", API_INVALID_VALUE},
 };
+
+// Options of strategies and of sampling have their own names, of n bytes; NULL: it is none of them.
+static const char *option_named(const char *name, size_t n) {
+    rn_strategy_option row;
+    rn_field field;
+    for (size_t i = 0; rn_strategy_option_at(i, &row); i++)
+        if (strlen(row.name) == n && strncmp(row.name, name, n) == 0) return row.name;
+    for (size_t i = 0; rn_sampling_field(i, &field); i++)
+        if (strlen(field.name) == n && strncmp(field.name, name, n) == 0) return field.name;
+    return NULL;
+}
 
 bool api_fail_begin(api_error *e, rn_status st, const rn_error *err, const char *prompt_name) {
     const size_t n_word = strspn(err->text, "abcdefghijklmnopqrstuvwxyz_");
@@ -243,6 +257,8 @@ bool api_fail_begin(api_error *e, rn_status st, const rn_error *err, const char 
             code = begins[i].code;
             param = begins[i].ours ? begins[i].ours : prompt_name;
         }
+    const char *const own = code == API_N_CODES ? option_named(err->text, n_word) : NULL;
+    if (own) code = API_INVALID_VALUE, param = own;
     const bool is_known = code != API_N_CODES;
     if (!is_known) code = API_INVALID_VALUE;
     if (strstr(err->text, ": token ") && strstr(err->text, " is outside ")) code = API_INVALID_TOKEN;
