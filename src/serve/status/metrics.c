@@ -2,6 +2,7 @@
 #include "serve/status/metrics.h"
 #include "serve/server.h"
 #include "serve/work/workers.h"
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +68,12 @@ void metrics_generation(metrics *m, size_t model, const rn_chunk *last) {
     for (size_t i = 0; i < RN_MAX_DRAFTERS; i++) {
         atomic_fetch_add_explicit(&mm->drafted_by[i], (unsigned long long)u->drafted_by[i], memory_order_relaxed);
         atomic_fetch_add_explicit(&mm->accepted_by[i], (unsigned long long)u->accepted_by[i], memory_order_relaxed);
+    }
+    for (size_t i = 0; i < RN_DRAFT_DEPTHS; i++) {
+        atomic_fetch_add_explicit(&mm->drafted_at[i], (unsigned long long)u->drafted_at_depth[i],
+                                  memory_order_relaxed);
+        atomic_fetch_add_explicit(&mm->accepted_at[i], (unsigned long long)u->accepted_at_depth[i],
+                                  memory_order_relaxed);
     }
     observe(&mm->h[METRICS_PROMPT_TOKENS], token_bounds, (double)u->prompt_tokens, 1);
     observe(&mm->h[METRICS_GENERATED_TOKENS], token_bounds, (double)u->completion_tokens, 1);
@@ -152,19 +159,38 @@ static void add_model_counts(server *s, bytes *to) {
         }
 }
 
-static void add_by_drafter(server *s, bytes *to, const char *name, const char *help,
-                           const atomic_ullong *(*of)(const model_metrics *m)) {
-    add_head(to, name, "counter", help);
-    for (size_t m = 0; m < s->n_models; m++)
-        for (size_t i = 0; rn_drafter_name(i); i++) {
-            bytes_add_format(to, "%s{", name);
+// Counters of guesses with a further label.
+typedef struct guess_row {
+    const char *name, *help, *label;
+    size_t offset; // of the counters in model_metrics
+} guess_row;
+#define OF(field) offsetof(model_metrics, field)
+static const guess_row guess_rows[] = {
+    {"runnel:draft_tokens_total", "Guesses that were evaluated, by drafter.", "drafter", OF(drafted_by)},
+    {"runnel:draft_accepted_tokens_total", "Guesses that were right, by drafter.", "drafter", OF(accepted_by)},
+    {"runnel:draft_tokens_per_pos_total", "Guesses that were evaluated, by the number of guesses before them.",
+     "position", OF(drafted_at)},
+    {"vllm:spec_decode_num_accepted_tokens_per_pos_total",
+     "Guesses that were right, by the number of guesses before them.", "position", OF(accepted_at)},
+};
+#undef OF
+
+static void add_guesses(server *s, bytes *to, const guess_row *row) {
+    const bool is_by_drafter = strcmp(row->label, "drafter") == 0;
+    add_head(to, row->name, "counter", row->help);
+    for (size_t m = 0; m < s->n_models; m++) {
+        atomic_ullong *const n = (void *)((char *)&s->metrics.models[m] + row->offset);
+        for (size_t i = 0; is_by_drafter ? rn_drafter_name(i) != NULL : i < RN_DRAFT_DEPTHS; i++) {
+            bytes_add_format(to, "%s{", row->name);
             add_label(to, "model_name", s->models[m].name);
-            bytes_add_format(to, ",drafter=\"%s\"} %llu\n", rn_drafter_name(i),
-                             (unsigned long long)atomic_load(&of(&s->metrics.models[m])[i]));
+            if (is_by_drafter)
+                bytes_add_format(to, ",drafter=\"%s\"", rn_drafter_name(i));
+            else
+                bytes_add_format(to, ",position=\"%zu\"", i);
+            bytes_add_format(to, "} %llu\n", (unsigned long long)atomic_load(&n[i]));
         }
+    }
 }
-static const atomic_ullong *drafted_by(const model_metrics *m) { return m->drafted_by; }
-static const atomic_ullong *accepted_by(const model_metrics *m) { return m->accepted_by; }
 
 // Metrics that the engine counts for each model.
 typedef struct engine_row {
@@ -281,8 +307,7 @@ static void add_http(server *s, bytes *to) {
 void metrics_add_page(struct server *s, bytes *to) {
     add_engine(s, to);
     add_model_counts(s, to);
-    add_by_drafter(s, to, "runnel:draft_tokens_total", "Guesses that were evaluated, by drafter.", drafted_by);
-    add_by_drafter(s, to, "runnel:draft_accepted_tokens_total", "Guesses that were right, by drafter.", accepted_by);
+    for (size_t i = 0; i < sizeof guess_rows / sizeof *guess_rows; i++) add_guesses(s, to, &guess_rows[i]);
     for (size_t i = 0; i < METRICS_N_HISTOGRAMS; i++) add_histogram(s, to, i);
     add_http(s, to);
 }

@@ -42,6 +42,7 @@ typedef struct model_metrics {
     atomic_ullong n[METRICS_N_COUNTS];
     atomic_ullong finished[METRICS_FINISHES];                                // by rn_finish
     atomic_ullong drafted_by[RN_MAX_DRAFTERS], accepted_by[RN_MAX_DRAFTERS]; // by number of rn_drafter_name()
+    atomic_ullong drafted_at[RN_DRAFT_DEPTHS], accepted_at[RN_DRAFT_DEPTHS]; // by depth
 } model_metrics;
 
 typedef struct metrics {
