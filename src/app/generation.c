@@ -137,10 +137,10 @@ static bool names_drafter(const char *list, const char *name, size_t n) {
     return false;
 }
 
-static bool add_drafter(generation *g, const char *name, char *why) {
+static bool add_drafter(generation *g, const char *name, const char *words, char *why) {
     const size_t n = strlen(name), n_before = strlen(g->speculate);
     if (!is_drafter(name, n))
-        snprintf(why, NUMBER_WHY, "'%.60s' is not one of %s", name, DRAFTER_WORDS);
+        snprintf(why, NUMBER_WHY, "'%.60s' is not one of %s", name, words);
     else if (names_drafter(g->speculate, name, n))
         snprintf(why, NUMBER_WHY, "%s is named twice", name);
     else if (n_before > 0 && (strcmp(name, "none") == 0 || strcmp(g->speculate, "none") == 0))
@@ -159,7 +159,7 @@ bool generation_add_drafters(generation *g, const char *names, char *why) {
         char name[GENERATION_DRAFTERS];
         end = at + strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", (int)(end - at), at);
-        if (!add_drafter(g, name, why)) return false;
+        if (!add_drafter(g, name, DRAFTER_REQUEST_WORDS, why)) return false;
     }
     return true;
 }
@@ -176,7 +176,7 @@ bool generation_take_drafters(generation *g, const char *names, char *why) {
         const size_t n = strcspn(at, is_head ? "=," : ",");
         end = at[n] == '=' ? at + strlen(at) : at + n;
         snprintf(name, sizeof name, "%.*s", (int)n, at);
-        if (!add_drafter(g, name, why)) return false;
+        if (!add_drafter(g, name, DRAFTER_WORDS, why)) return false;
     }
     return true;
 }
@@ -190,6 +190,38 @@ static const char *drafters_of(const generation *g) {
 bool generation_speculates(const generation *g) {
     const char *const names = drafters_of(g);
     return !names || strcmp(names, "none") != 0;
+}
+
+static double prediction_of(const generation *g) { return (double)g->n_prediction; }
+static double draft_max_of(const generation *g) { return g->draft_max; }
+static double draft_min_of(const generation *g) { return g->draft_min; }
+static double verify_of(const generation *g) { return g->spec_verify; }
+static double min_p_of(const generation *g) { return g->draft_min_p; }
+static bool has_model_that_drafts(const generation *g) {
+    return generation_drafts_with(g, "draft") || generation_drafts_with(g, "layer-skip");
+}
+
+const char *generation_without_effect(const generation *g, const generation *shared, const char **why) {
+    static const char *const no_guesses = "without speculation";
+    static const struct {
+        const char *name;
+        double (*of)(const generation *g); // 0 or below: the default
+        bool (*has_effect)(const generation *g);
+        const char *why;
+    } rows[] = {
+        {"prediction", prediction_of, generation_speculates, no_guesses},
+        {"draft_max", draft_max_of, generation_speculates, no_guesses},
+        {"draft_min", draft_min_of, generation_speculates, no_guesses},
+        {"spec_verify", verify_of, generation_speculates, no_guesses},
+        {"draft_min_p", min_p_of, has_model_that_drafts, "without the drafters draft or layer-skip"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const double v = rows[i].of(g);
+        if (v <= 0 || rows[i].has_effect(g) || (shared && v == rows[i].of(shared))) continue;
+        *why = rows[i].why;
+        return rows[i].name;
+    }
+    return NULL;
 }
 
 bool generation_apply(const generation *g, rn_request *req, generation_parts *parts, rn_error *err) {

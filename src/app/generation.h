@@ -33,7 +33,8 @@ enum { GENERATION_MEMBERS = GENERATION_FIELDS + STRATEGY_OPTIONS + 48 };
 
 enum { GENERATION_DRAFTERS = 96 };
 // Names of drafters as the option and JSON have them: those of rn_drafter_name(), and none; the pattern: W * (N - 1) is at most 48.
-#define DRAFTER_WORDS "none|ngram|suffix|ngram-cache|lookahead|draft|mtp|medusa=FILE|eagle=FILE|layer-skip=LAYERS"
+#define DRAFTER_WORDS         "none|ngram|suffix|ngram-cache|lookahead|draft|mtp|medusa=FILE|eagle=FILE|layer-skip=LAYERS"
+#define DRAFTER_REQUEST_WORDS "none|ngram|suffix|ngram-cache|lookahead|draft|mtp|medusa|eagle|layer-skip"
 #define DRAFTER_SCHEMA                                                                                               \
     "{'anyOf':[{'enum':[" DRAFTER_NAMES "]},{'type':'string','pattern':'^lookahead=((([1-9]|[12][0-9]|3[0-2]):2"     \
     "|([1-9]|1[0-9]|2[0-4]):3|([1-9]|1[0-6]):4|([1-9]|1[0-2]):5|[1-9]:6|[1-8]:7|[1-6]:8):([1-9]|1[0-6]))$'}]}"
@@ -105,9 +106,12 @@ typedef struct generation_parts {
 // in whatever order they were given.
 bool generation_apply(const generation *g, rn_request *req, generation_parts *parts, rn_error *err);
 bool generation_speculates(const generation *g); // does not refuse it
+// The option about guesses, by its member's name, that nothing reads with the drafters of this generation, and why in words behind "has no effect"; NULL: all
+// that are not as by default have one. What is as in `shared` (NULL: nothing) was given for many requests, some of which may leave it.
+const char *generation_without_effect(const generation *g, const generation *shared, const char **why);
 bool generation_drafts_with(const generation *g, const char *name);
 // The model of --draft and the file of --ngram-cache are there, or not: without --speculate they draft. False: one is given without the drafter, or
-// `draft` without a model, and it is said.
+// `draft` without a model, and it is said. parsed NULL: requests name drafters, too, so that a model or file is never without effect.
 bool generation_use_draft(generation *g, bool has_model, bool has_ngrams, const options *parsed);
 bool generation_is_guided(const generation *g); // has a guidance scale: streams take a second sequence
 // Sets a prompt of one text, or of token ids that are used unchanged. `part` is the caller's.

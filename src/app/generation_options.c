@@ -366,6 +366,7 @@ bool generation_use_draft(generation *g, bool has_model, bool has_ngrams, const 
         say("--speculate draft: needs the model that drafts, --draft MODEL");
         return false;
     }
+    if (!parsed) return true;
     if (!generation_drafts_with(g, "ngram-cache") &&
         options_refuse(parsed, "ngram-cache", "without --speculate ngram-cache"))
         return false;
@@ -387,13 +388,15 @@ bool generation_check(const generation *g, const options *parsed) {
     }
     if (!generation_is_guided(g) && options_refuse(parsed, "negative-prompt", "without --guidance-scale"))
         return false;
-    if (!generation_speculates(g) && options_refuse(parsed, "prediction", "without speculation")) return false;
     if (g->speculate[0] && options_refuse(parsed, "no-speculate", "with --speculate")) return false;
-    if (!generation_speculates(g) && (options_refuse(parsed, "draft-max", "without speculation") ||
-                                      options_refuse(parsed, "draft-min", "without speculation")))
+    const char *why, *const idle = generation_without_effect(g, NULL, &why);
+    if (idle) {
+        char name[32];
+        snprintf(name, sizeof name, "%s", idle);
+        for (char *at = name; (at = strchr(at, '_'));) *at = '-';
+        say("--%s: has no effect %s", name, why);
         return false;
-    if (!generation_speculates(g) && options_refuse(parsed, "spec-verify", "without speculation")) return false;
-    if (!generation_drafts_with(g, "draft") && options_refuse(parsed, "draft-min-p", "without --draft")) return false;
+    }
     if (g->n_banned == 0 && options_refuse(parsed, "banned-match-case", "without --banned-string")) return false;
     if (!check_draws(g, &parts.strategy, parsed) || !check_excluded(g, &parts.sampling)) return false;
     return check_penalties(parsed, &parts.sampling) && check_parents(parsed, &parts.sampling);

@@ -221,7 +221,12 @@ static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_lin
     rn_part part;
     rn_chat chat;
     rn_error err = {0};
+    const char *reason, *idle;
     if (!check_line(line, why)) return false;
+    if ((idle = generation_without_effect(g, &plan->defaults, &reason))) {
+        snprintf(why, JSON_WHY, "%s: has no effect %s", idle, reason);
+        return false;
+    }
     rn_request_init(&req);
     rn_infill_prompt hole = {0};
     bool ok = !line->prefix.data || make_infill(plan, line, g, &hole, &err);

@@ -230,7 +230,7 @@ static int open_lines(batch *b) {
 }
 
 static int run_batch(batch *b, const options *parsed) {
-    if (!generation_use_draft(&b->plan.defaults, b->on.draft_name, b->on.ngram_cache, parsed) ||
+    if (!generation_use_draft(&b->plan.defaults, b->on.draft_name, b->on.ngram_cache, NULL) ||
         !generation_check(&b->plan.defaults, parsed))
         return EXIT_CODE_USAGE;
     b->path = parsed->positional[0];

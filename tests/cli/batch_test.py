@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from harness import ROOT, TIMEOUT_S, Folder, check, end, equal, interrupt, main, runnel, start, test
+from harness import MODEL, ROOT, TIMEOUT_S, Folder, check, end, equal, interrupt, main, runnel, start, test
 
 KEYS = ROOT / 'docs/examples/watermark.json'
 PROMPTS = ['Once upon a time', 'Tom and his dog', 'One day, a bird', 'Lily', 'The sun', 'A cat']
@@ -124,6 +124,27 @@ def a_line_may_have_to_call_a_tool():
         check((name == 'look' and arguments in ({'at': 'sky'}, {'at': 'sea'})) or (i == 0 and (name, arguments) == ('f', {})), told[i])
     for i, part in ((2, 'tool_choice: excludes regex'), (3, 'tool_choice: tools: none is named "look"'), (4, 'tool_choice: must be none')):
         check(part in told[i]['error'], told[i])
+
+
+@test
+def a_line_may_name_the_model_of_draft_whatever_the_others_do():
+    lines = [{'prompt': 'Once', 'n': 20, 'temp': 0, 'speculate': 'draft', 'draft_min': 4}, {'prompt': 'Once', 'n': 20, 'temp': 0, 'draft_min': 4}]
+    drafted, other = batch(lines, '--draft', MODEL, '--speculate', 'ngram', '--in-order').ok().lines
+    check(drafted['speculation']['by_drafter']['draft'][1] > 0 and 'draft' not in other['speculation']['by_drafter'], drafted, other)
+    drafted, = batch(lines[:1], '--draft', MODEL, '--no-speculate').ok().lines
+    check(drafted['speculation']['by_drafter']['draft'][1] > 0, drafted)
+
+
+@test
+def what_has_no_effect_is_refused_as_at_the_command_line():
+    no_guesses = 'has no effect without speculation'
+    for more, why in (({'spec_verify': 'typical', 'speculate': 'none'}, f'spec_verify: {no_guesses}'), ({'draft_max': 4, 'speculate': 'none'}, f'draft_max: {no_guesses}'),
+                      ({'draft_min': 4, 'speculate': ['none']}, f'draft_min: {no_guesses}'), ({'prediction': 'a', 'speculate': 'none'}, f'prediction: {no_guesses}'),
+                      ({'draft_min_p': 0.5}, 'draft_min_p: has no effect without the drafters draft or layer-skip')):
+        equal(batch([{'prompt': 'Tom', 'n': 4, **more}]).lines[0].get('error'), f'line 1: {why}')
+    # What the command line gives is for the lines that it is something to.
+    lines = batch([{'prompt': 'Tom', 'n': 4, 'speculate': 'none'}, {'prompt': 'Tom', 'n': 4, 'speculate': []}], '--draft-max', '8', '--spec-verify', 'reject', '--in-order').ok().lines
+    equal(['speculation' in line for line in lines], [False, True])
 
 
 @test

@@ -85,7 +85,7 @@ WRONG = [
     (['ngram-cache', 'out.bin', 'a.txt', '--ngram-min', '4', '--ngram-max', '3'], '--ngram-min: 4, more than --ngram-max, 3'),
     (['ngram-cache', 'out.bin', 'a.txt', '--ngram-max', '5'], '--ngram-max: 5 is outside 1..4'),
     (['ngram-cache', 'out.bin', *['--merge', 'a'] * 257], '--merge: given more than 256 times'),
-    (['run', '--draft-min-p', '0.5', 'x'], '--draft-min-p: has no effect without --draft'),
+    (['run', '--draft-min-p', '0.5', 'x'], '--draft-min-p: has no effect without the drafters draft or layer-skip'),
     (['run', '--draft', 'm.gguf', '--draft-min-p', '1.5', 'x'], '--draft-min-p: 1.5 is outside 0..1'),
     (['run', '--draft-max', '8', '--no-speculate', 'x'], '--draft-max: has no effect without speculation'),
     (['run', '--draft-min', '8', '--speculate', 'none', 'x'], '--draft-min: has no effect without speculation'),

@@ -31,6 +31,9 @@ def requests_name_the_model_that_drafts():
                 by = 'runnel:draft_%stokens_total{model_name="m",drafter="%%s"} ' % ('accepted_' if name == 'accepted' else '')
                 of = {d: int(told.split(by % d)[1].split('\n')[0]) for d in ('draft', 'suffix', 'ngram')}
                 check(of['draft'] >= sum(f[member] for f in figures) and of['ngram'] == 0 and sum(of.values()) == n, of)
+                by = 'runnel:draft_tokens_per_pos_total' if name == 'draft' else 'vllm:spec_decode_num_accepted_tokens_per_pos_total'
+                at = [int(told.split('%s{model_name="m",position="%d"} ' % (by, i))[1].split('\n')[0]) for i in range(16)]
+                check(sum(at) == n and at[0] >= at[1] > 0, at)
             whole = post(s, '/completion', prompt='Once', n_predict=40, ignore_eos=True, temperature=0, **DRAFTS).json['timings']
             check(whole['draft_n'] >= whole['draft_n_accepted'] >= 20, whole)
             chat = {'messages': [{'role': 'user', 'content': 'Hello'}], 'max_tokens': 20, 'temperature': 0}
@@ -58,6 +61,18 @@ def chunks_say_which_of_their_tokens_were_guessed():
                 check('drafted' not in whole, whole)
             plain = stream(s, GENERATE, **ASKED, speculate='none', logprobs=0)
             check(not any('drafted' in d for d in plain), plain)
+
+
+@test
+def what_has_no_effect_is_refused_as_at_the_command_line():
+    with serving(MODEL) as s:
+        for path in (GENERATE, '/v1/completions', '/completion'):
+            for name, more, why in (('spec_verify', {'spec_verify': 'typical', 'speculate': 'none'}, 'without speculation'), ('draft_max', {'draft_max': 4, 'speculate': 'none'}, 'without speculation'),
+                                    ('prediction', {'prediction': 'a', 'speculate': 'none'}, 'without speculation'), ('draft_min_p', {'draft_min_p': 0.5}, 'without the drafters draft or layer-skip')):
+                refused = post(s, path, **{**ASKED, **more})
+                equal((refused.status, f'{name}: has no effect {why}' in refused.body.decode()), (400, True), f'{path} {refused.body}')
+        told = post(s, GENERATE, **ASKED, speculate='hydra').body.decode()
+        check("'hydra' is not one of none|ngram|suffix|ngram-cache|lookahead|draft|mtp|medusa|eagle|layer-skip" in told, told)
 
 
 @test

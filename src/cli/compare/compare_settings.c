@@ -121,6 +121,11 @@ bool compare_settings_read(compare_lane *l, const char *text, const generation *
         say("--settings: %.80s: %s", text, why);
         return false;
     }
+    const char *reason, *const idle = generation_without_effect(l->g, defaults, &reason);
+    if (idle) {
+        say("--settings: %.80s: %s: has no effect %s", text, idle, reason);
+        return false;
+    }
     if (!named && !is_json) generation_preset_values(text, values, sizeof values);
     give_name(l, !is_json ? text : own_name && *own_name ? own_name : NULL, named ? named->words : values, is_json);
     return true;

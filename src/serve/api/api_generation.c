@@ -341,6 +341,8 @@ static bool mark(const struct server *s, rn_sampling *sampling, api_error *e) {
 bool api_generation_apply(const api_generation *g, const struct server *s, rn_request *req, generation_parts *parts,
                           int32_t choice, api_error *e) {
     rn_error err = {0};
+    const char *why, *const idle = generation_without_effect(&g->g, NULL, &why);
+    if (idle) return api_fail(e, API_INVALID_VALUE, idle, "%s: has no effect %s", idle, why);
     if (!generation_apply(&g->g, req, parts, &err)) return api_fail_begin(e, err.code, &err, "prompt");
     if (!mark(s, &parts->sampling, e)) return false;
     if (g->max_completion_tokens != -2) req->max_tokens = g->max_completion_tokens;
