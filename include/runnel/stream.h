@@ -227,6 +227,19 @@ RN_API rn_status rn_stream_begin(rn_engine *engine, const rn_request *req, rn_st
 RN_API rn_status rn_stream_next(rn_stream *stream, int64_t timeout_ns, rn_chunk *chunk,
                                 rn_error *err);
 
+/**
+ * Another answer of a search (rn_chunk.sequences) as a chunk of its own: its whole text and tokens,
+ * its finish_reason, its usage, and those of a chat split into channels with the number of calls.
+ *
+ * @param i      below n_sequences of the last chunk, which has been taken.
+ * @param chunk  as of rn_stream_next(). Its pointers, and those of the last chunk's deltas, end
+ *               with the next call of this function or of rn_stream_close().
+ * @return RN_OK; RN_E_ARG (chunk: struct_size or a stride; i: there is no such answer, or the last
+ *         chunk was not taken); RN_E_NOMEM. Threads: the reader's.
+ */
+RN_API rn_status rn_stream_read_sequence(rn_stream *stream, size_t i, rn_chunk *chunk,
+                                         rn_error *err);
+
 // For event loops: sets a callback that is called when rn_stream_next() would not block. fn runs on
 // the engine's thread with no lock held, may be called more often than needed, and must not call
 // runnel except this function. fn NULL: no callback. Waits until a running call of the previous

@@ -329,6 +329,8 @@ struct stream_ending {
     rn_status status; // with RN_FINISH_ERROR: the error
     rn_usage usage;   // the last chunk points to these
     rn_timing timing;
+    size_t n_sequences_taken; // answers that the reader may ask for, once it has the last chunk; the reader's
+    rn_usage of_sequence;     // of the one that it asked for last
 };
 
 struct rn_stream {
@@ -583,6 +585,8 @@ rn_status stream_sequences_create(rn_stream *s, rn_error *err);
 void stream_sequences_destroy(rn_stream *s);
 void stream_sequences_add(rn_stream *s, const struct sequence_found *q);
 rn_status stream_sequences_show(rn_stream *s, rn_chunk *last, rn_error *err);
+// One of those shown, by the reader.
+const rn_sequence *stream_sequence_at(const rn_stream *s, size_t i);
 struct text_buf;
 // Adds the text of tokens [n] of an answer, and a terminator.
 void stream_sequence_text(rn_stream *s, const int32_t *tokens, size_t n, struct text_buf *to);

@@ -50,6 +50,35 @@ rn_status rn_stream_next(rn_stream *stream, int64_t timeout_ns, rn_chunk *chunk,
     if (stream->answer && (st = answer_read(stream->answer, &own, err)) != RN_OK) return st;
     if (stream->answer && own.finish_reason != RN_FINISH_NONE) // the step thread has done with it
         stream->end.usage.reasoning_tokens = answer_n_reasoning(stream->answer);
+    stream->end.n_sequences_taken = own.n_sequences;
+    chunk_write(&own, chunk);
+    return RN_OK;
+}
+
+rn_status rn_stream_read_sequence(rn_stream *stream, size_t i, rn_chunk *chunk, rn_error *err) {
+    if (!stream) return fail(err, RN_E_ARG, "rn_stream_read_sequence: NULL argument");
+    rn_status st = chunk_check(chunk, err);
+    if (st != RN_OK) return st;
+    if (i >= stream->end.n_sequences_taken)
+        return fail(err, RN_E_ARG, "rn_stream_read_sequence: answer %zu of %zu", i, stream->end.n_sequences_taken);
+    const rn_sequence *const q = stream_sequence_at(stream, i);
+    rn_usage *const usage = &stream->end.of_sequence;
+    *usage = stream->end.usage;
+    usage->completion_tokens = (int64_t)q->n_tokens;
+    rn_chunk own = {.text = q->text,
+                    .n_text = q->n_text,
+                    .tokens = q->tokens,
+                    .n_tokens = q->n_tokens,
+                    .finish_reason = q->finish_reason,
+                    .finish_detail = "",
+                    .replace_from = -1,
+                    .seed = stream->play.sampling.seed,
+                    .usage = usage,
+                    .timing = &stream->end.timing};
+    if (stream->answer && (st = answer_restart(stream->answer, err)) == RN_OK)
+        st = answer_read(stream->answer, &own, err);
+    if (st != RN_OK) return st;
+    if (stream->answer) usage->reasoning_tokens = answer_n_reasoning(stream->answer);
     chunk_write(&own, chunk);
     return RN_OK;
 }

@@ -57,6 +57,8 @@ void stream_sequence_text(rn_stream *s, const int32_t *tokens, size_t n, struct 
     text_buf_add(to, "", 1);
 }
 
+const rn_sequence *stream_sequence_at(const rn_stream *s, size_t i) { return &s->sequences->of[i]; }
+
 rn_status stream_sequences_show(rn_stream *s, rn_chunk *last, rn_error *err) {
     struct sequence_list *const l = s->sequences;
     size_t ends[STRATEGY_MAX_SEQS];

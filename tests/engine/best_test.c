@@ -170,6 +170,49 @@ static void run_rounds(int32_t n_pages, bool revises) {
     toy_rig_close(&g);
 }
 
+// Every answer can be read as a chunk of its own, in any order, once the last chunk has been taken.
+static void check_read_one(rn_stream *s, const rn_chunk *last, size_t i) {
+    rn_chunk c = new_chunk();
+    rn_error err = {0};
+    const rn_sequence *const q = &last->sequences[i];
+    if (!CHECK_OK(rn_stream_read_sequence(s, i, &c, &err), &err)) return;
+    CHECK(c.n_tokens == q->n_tokens && c.n_text == q->n_text && c.n_deltas == 0 && c.replace_from == -1);
+    CHECK_MEM(c.tokens, q->tokens, q->n_tokens * sizeof *q->tokens);
+    CHECK_STR(c.text, q->text);
+    CHECK_INT(c.finish_reason, q->finish_reason);
+    CHECK_INT(c.usage->completion_tokens, (int64_t)q->n_tokens);
+    CHECK_INT(c.usage->prompt_tokens, last->usage->prompt_tokens);
+}
+
+TEST(each_answer_of_a_search_is_read_as_a_chunk_of_its_own) {
+    struct toy_rig g;
+    struct toy_random random = {.seed = 7};
+    rn_error err = {0};
+    if (!rig_open(&g, 120)) return;
+    for (int round = 0; round < 20; round++) {
+        struct plan p;
+        rn_stream *s;
+        make_plan(&g, &random, &p);
+        point(&p);
+        p.r.strategy = "best-of";
+        rn_chunk c = new_chunk();
+        if (!CHECK_OK(rn_stream_begin(g.engine, &p.r, &s, &err), &err)) break;
+        CHECK_FAILS(rn_stream_read_sequence(s, 0, &c, &err), RN_E_ARG, &err);
+        while (c.finish_reason == RN_FINISH_NONE && CHECK_OK(rn_stream_next(s, 60000000000, &c, &err), &err)) {
+        }
+        CHECK_INT((int64_t)c.n_sequences, p.o.num_return_sequences);
+        for (size_t i = c.n_sequences; i-- > 0;) check_read_one(s, &c, i);
+        rn_chunk wrong = new_chunk();
+        CHECK_FAILS(rn_stream_read_sequence(s, c.n_sequences, &wrong, &err), RN_E_ARG, &err);
+        CHECK_HAS(err.text, "rn_stream_read_sequence: answer ");
+        wrong.struct_size = 1;
+        CHECK_FAILS(rn_stream_read_sequence(s, 0, &wrong, &err), RN_E_ARG, &err);
+        rn_stream_close(s);
+    }
+    CHECK_FAILS(rn_stream_read_sequence(NULL, 0, NULL, &err), RN_E_ARG, &err);
+    toy_rig_close(&g);
+}
+
 TEST(samples_are_those_of_requests_of_their_own) {
     run_rounds(120, false);
     CHECK_INT(n_preempted, 0);

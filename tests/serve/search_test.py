@@ -138,9 +138,58 @@ def several_answers_of_a_search_are_its_best_texts():
         equal([c['text'] for c in post(s, TEXT, use_beam_search=True, n=2).json['choices']], two)
         both = s.post(TEXT, json.dumps({'prompt': ['The cat', 'A dog'], 'max_tokens': 8, 'ignore_eos': True, 'use_beam_search': True, 'n': 2})).json['choices']
         equal(([c['text'] for c in both[:2]], [c['index'] for c in both]), (two, [0, 1, 2, 3]))
-        answer = s.post(CHAT, json.dumps({'messages': [{'role': 'user', 'content': 'Hi'}], 'use_beam_search': True, 'n': 2}))
-        equal(answer.status, 400, answer.body)
-        check('n: must be 1 in a conversation' in error_of(answer.json)['message'], answer.body)
+
+
+TOOLS = [{'type': 'function', 'function': {'name': 'look', 'parameters': {
+    'type': 'object', 'properties': {'at': {'enum': ['sky', 'sea', 'cat']}, 'days': {'type': 'integer', 'minimum': 1, 'maximum': 9}}, 'required': ['at', 'days'], 'additionalProperties': False}}}]
+
+
+def said(choice):
+    """What an answer of a conversation says, without the ids of its calls."""
+    m = choice['message']
+    return m.get('content'), m.get('reasoning_content'), [c['function'] for c in m.get('tool_calls') or ()], choice['finish_reason']
+
+
+def joined_message(told, n):
+    """The same of each of n answers, from a stream's chunks."""
+    content, calls, finish = [''] * n, [{} for _ in range(n)], [None] * n
+    for c in (c for t in told for c in t['choices']):
+        i, delta = c['index'], c['delta']
+        content[i] += delta.get('content') or ''
+        for call in delta.get('tool_calls', ()):
+            one = calls[i].setdefault(call['index'], {'name': '', 'arguments': ''})
+            one['name'] = call['function'].get('name') or one['name']
+            one['arguments'] += call['function'].get('arguments') or ''
+        finish[i] = c['finish_reason'] or finish[i]
+    return [(content[i], list(calls[i].values()), finish[i]) for i in range(n)]
+
+
+@test
+def several_answers_of_a_search_in_a_conversation_are_told_apart_each_for_itself():
+    with Folder() as folder, serving(chat_model(folder), '--beams', '4', '--output-format', 'hermes') as s:
+        talk = {'messages': [{'role': 'user', 'content': 'Tell me of a cat'}], 'max_tokens': 60, 'temperature': 1.3}
+        ask = lambda **body: s.post(CHAT, json.dumps({**talk, **body}))
+        for more in ({}, {'tools': TOOLS, 'tool_choice': 'required'}, {'tools': TOOLS, 'tool_choice': 'required', 'parallel_tool_calls': False}):
+            answer = ask(best_of=3, n=3, seed=7, **more)
+            equal(answer.status, 200, answer.body)
+            found = answer.json['choices']
+            equal([c['index'] for c in found], [0, 1, 2])
+            if not more:
+                alone = [ask(seed=7 + i).json['choices'][0] for i in range(3)]
+                equal(sorted(map(repr, map(said, found))), sorted(map(repr, map(said, alone))))
+            for choice in found if more else ():
+                calls = said(choice)[2]
+                check(calls and (len(calls) == 1 or 'parallel_tool_calls' not in more), choice)
+                for call in calls:
+                    arguments = json.loads(call['arguments'])
+                    check(call['name'] == 'look' and arguments['at'] in ('sky', 'sea', 'cat') and arguments['days'] in range(1, 10), call)
+            equal(len({repr(said(c)) for c in found}), 3, found)
+            told = stream(s, CHAT, **talk, best_of=3, n=3, seed=7, **more)
+            equal([(c or '', calls, why) for c, calls, why in joined_message(told, 3)], [(a or '', calls, why) for a, _, calls, why in map(said, found)], more)
+        whole = ask(use_beam_search=True, n=2)
+        equal(whole.status, 200, whole.body)
+        native = s.post(GENERATE, json.dumps({**talk, 'strategy': 'beam', 'num_beams': 2, 'num_return_sequences': 2})).json['choices'][0]
+        equal([said(c)[0] for c in whole.json['choices']], [q['text'] for q in native['sequences']])
 
 
 @test

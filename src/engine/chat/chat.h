@@ -83,6 +83,8 @@ void answer_destroy(struct answer *a); // NULL is fine
 bool answer_spells(const struct answer *a, int32_t id);
 // Fills the chunk's channels, and the counts in the last chunk, except rn_usage. After RN_E_NOMEM every further call fails too.
 rn_status answer_read(struct answer *a, rn_chunk *chunk, rn_error *err);
+// Reads another answer to the same prompt from here on. Errors: RN_E_NOMEM, after which nothing can be read any more.
+rn_status answer_restart(struct answer *a, rn_error *err);
 int64_t answer_n_reasoning(const struct answer *a); // so far, for rn_usage.reasoning_tokens
 
 #endif

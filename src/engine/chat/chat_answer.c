@@ -22,6 +22,10 @@ struct answer {
     const tokenizer *tok;
     const struct vocab *vocab;
     output_parser *parser;
+    const output_format *format;
+    // What the parser reads before the answer: n_before bytes of the prompt, then the prefilled answer.
+    struct text_buf begun;
+    size_t n_before;
     char *tools_text;       // NULL: they do not matter
     struct json_tree tools; // of it
     struct id_list spelled; // ascending
@@ -58,12 +62,11 @@ static void count_held(void *user, const struct output_event *e) { ((struct answ
 
 // A prefilled answer is already in the caller's hands. The parser reads it to reach the right state; bytes that it still holds
 // back are not delivered again.
-static rn_status read_begun(struct answer *a, const output_format *format, const struct output_tools *tools,
-                            const struct chat_prompt *prompt, const char *before, size_t n_before, rn_error *err) {
-    const char *const reply = prompt->text.s + prompt->reply_from;
-    const size_t n = prompt->text.n - prompt->reply_from;
+static rn_status read_begun(struct answer *a, const struct output_tools *tools, rn_error *err) {
+    const char *const reply = a->begun.s + a->n_before;
+    const size_t n = a->begun.n - a->n_before;
     output_parser *ended = NULL;
-    rn_status st = output_parser_create(format, tools, before, n_before, &ended, err);
+    rn_status st = output_parser_create(a->format, tools, a->begun.s, a->n_before, &ended, err);
     if (st == RN_OK) st = output_parser_push(ended, reply, n, note_channel, a, err);
     if (st == RN_OK) st = output_parser_finish(ended, count_held, a, err);
     if (st == RN_OK) st = output_parser_push(a->parser, reply, n, note_channel, a, err);
@@ -81,22 +84,29 @@ static rn_status read_tools(struct answer *a, const output_format *format, const
     return st == RN_OK ? RN_OK : fail_in(err, st, "tools");
 }
 
+// A parser that has read what stands before the answer.
+static rn_status open_parser(struct answer *a, rn_error *err) {
+    const struct output_tools types = call_types(&a->tools), *const declared = a->tools_text ? &types : NULL;
+    const char *const before = a->begun.n ? a->begun.s : "";
+    a->channel = OUTPUT_CONTENT;
+    const rn_status st = output_parser_create(a->format, declared, before, a->n_before, &a->parser, err);
+    return st == RN_OK && a->begun.n > a->n_before ? read_begun(a, declared, err) : st;
+}
+
 rn_status answer_create(const output_format *format, const tokenizer *tok, const struct vocab *vocab,
                         const struct chat_prompt *prompt, const char *tools, size_t n_tools, struct answer **out,
                         rn_error *err) {
     struct answer *const a = mem_calloc(1, sizeof *a);
     *out = NULL;
     if (!a) return fail(err, RN_E_NOMEM, "chat: out of memory");
-    a->tok = tok, a->vocab = vocab;
-    a->channel = OUTPUT_CONTENT;
+    a->tok = tok, a->vocab = vocab, a->format = format;
     a->n_dropped = prompt->n_dropped, a->untruncated = prompt->untruncated;
-    const char *const before = prompt->text.n ? prompt->text.s + prompt->answer_from : "";
-    const size_t n_before = prompt->reply_from - prompt->answer_from;
-    rn_status st = read_tools(a, format, tools, n_tools, err);
-    const struct output_tools types = call_types(&a->tools), *const declared = a->tools_text ? &types : NULL;
-    if (st == RN_OK) st = output_parser_create(format, declared, before, n_before, &a->parser, err);
-    if (st == RN_OK && prompt->reply_from < prompt->text.n)
-        st = read_begun(a, format, declared, prompt, before, n_before, err);
+    a->n_before = prompt->reply_from - prompt->answer_from;
+    if (prompt->text.n)
+        text_buf_add(&a->begun, prompt->text.s + prompt->answer_from, prompt->text.n - prompt->answer_from);
+    rn_status st = a->begun.failed ? fail(err, RN_E_NOMEM, "chat: out of memory") : RN_OK;
+    if (st == RN_OK) st = read_tools(a, format, tools, n_tools, err);
+    if (st == RN_OK) st = open_parser(a, err);
     if (st == RN_OK) st = list_spelled(a, format, err);
     if (st == RN_OK)
         *out = a;
@@ -110,6 +120,7 @@ void answer_destroy(struct answer *a) {
     output_parser_destroy(a->parser);
     json_free(&a->tools);
     mem_free(a->tools_text);
+    text_buf_free(&a->begun);
     text_buf_free(&a->bytes);
     mem_free(a->spelled.ids);
     mem_free(a->pieces);
@@ -235,6 +246,17 @@ static void show(const struct answer *a, rn_chunk *c) {
     c->n_tool_calls = a->n_calls;
     c->n_dropped_messages = a->n_dropped;
     c->untruncated_tokens = a->untruncated;
+}
+
+rn_status answer_restart(struct answer *a, rn_error *err) {
+    output_parser_destroy(a->parser);
+    a->parser = NULL;
+    a->n_held = a->n_due = 0;
+    a->n_reasoning = a->n_calls = 0;
+    if (a->failed) return fail(err, RN_E_NOMEM, "chat: out of memory for an answer");
+    const rn_status st = open_parser(a, err);
+    a->failed = st != RN_OK;
+    return st;
 }
 
 int64_t answer_n_reasoning(const struct answer *a) { return a->n_reasoning; }

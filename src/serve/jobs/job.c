@@ -83,10 +83,6 @@ bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, 
     if (job_lacks_memory(e)) return false;
     if (atomic_load(&j->is_revoked)) return fail_revoked(e);
     if (req->chat && !j->server->models[j->model].can_chat) return fail_chat(j, prompt_name, e);
-    if (req->chat && j->finds_answers)
-        return api_fail(e, API_UNSUPPORTED_PARAMETER, "n",
-                        "n: must be 1 in a conversation with a strategy that finds several texts: "
-                        "num_return_sequences has more of them");
     if (is_found(j, i)) return true;
     req->model = j->model;
     req->adapters = j->adapters.of, req->n_adapters = j->adapters.n, req->own_adapters = j->own_adapters;
@@ -169,7 +165,7 @@ static void take_last(job_part *p, const rn_chunk *c) {
     p->failure = c->error;
     if (p->is_cut) {
         // The job cancelled the stream itself (count_allowed()): clients see a normal end.
-        if (p->finish == RN_FINISH_CANCELLED) p->finish = RN_FINISH_STOP;
+        if (p->finish != RN_FINISH_ERROR) p->finish = RN_FINISH_STOP;
         snprintf(p->detail, sizeof p->detail, "parallel_tool_calls");
     }
     metrics_generation(&p->job->server->metrics, p->job->model, c);
@@ -204,7 +200,7 @@ static size_t count_allowed(job_part *p, const rn_chunk *c) {
     for (size_t i = 0; i < c->n_deltas && !p->is_cut; i++)
         if (c->deltas[i].tool > 0) {
             p->is_cut = true;
-            rn_stream_cancel(p->stream);
+            if (!p->job->finds_answers) rn_stream_cancel(p->stream); // the others would be lost
             return i;
         }
     return p->is_cut ? 0 : c->n_deltas;
@@ -263,22 +259,34 @@ static void fail_part(job_part *p) {
     p->job->has_failed = true;
 }
 
+static void fail_reading(job *j, rn_status st, const rn_error *err) {
+    j->has_failed = true;
+    api_fail(&j->error, st == RN_E_NOMEM ? API_OUT_OF_MEMORY : API_INTERNAL_ERROR, NULL, "generation: %s", err->text);
+}
+
 // The other answers of a search, each in one chunk. A search that was cut short has none, and then none of them is whole.
 static void give_found(job *j, const job_part *first, const rn_chunk *c) {
-    const rn_usage of_first = *c->usage;
+    rn_chunk none = *c;
+    rn_usage no_usage = *c->usage;
+    no_usage.completion_tokens = no_usage.reasoning_tokens = 0;
+    none.text = "", none.n_text = none.n_tokens = none.n_deltas = 0;
+    none.tokens = NULL, none.sequences = NULL, none.n_sequences = 0;
+    none.n_tool_calls = 0, none.usage = &no_usage;
+    const size_t n_found = c->n_sequences; // c ends with the first answer that is read
     for (size_t i = 1; i < j->n_answers; i++) {
         job_part *const p = &j->parts[(size_t)first->index + i];
-        const rn_sequence *const q = i < c->n_sequences ? &c->sequences[i] : NULL;
-        rn_usage usage = of_first;
-        rn_timing timing = *c->timing;
-        rn_chunk own = *c;
+        rn_chunk own = none;
+        rn_error err = {0};
+        if (i < n_found) rn_chunk_init(&own);
+        const rn_status st = i < n_found ? rn_stream_read_sequence(first->stream, i, &own, &err) : RN_OK;
+        if (st != RN_OK) {
+            fail_reading(j, st, &err);
+            return;
+        }
+        rn_timing timing = *own.timing;
         timing.token_ms = NULL, timing.n_token_ms = 0;
-        usage.completion_tokens = q ? (int64_t)q->n_tokens : 0;
-        own.usage = &usage, own.timing = &timing;
-        own.text = q ? q->text : "", own.n_text = q ? q->n_text : 0;
-        own.tokens = q ? q->tokens : NULL, own.n_tokens = q ? q->n_tokens : 0;
-        own.sequences = NULL, own.n_sequences = 0;
-        if (q) own.finish_reason = q->finish_reason, own.finish_detail = "";
+        own.timing = &timing;
+        own.n_deltas = count_allowed(p, &own);
         take_last(p, &own);
         own.usage = &p->usage;
         p->n_tokens = own.n_tokens, p->n_text = own.n_text;
@@ -296,9 +304,7 @@ static bool advance_part(job *j, job_part *p) {
     if (st == RN_E_AGAIN) return false;
     if (st != RN_OK) {
         p->is_done = true;
-        j->has_failed = true;
-        api_fail(&j->error, st == RN_E_NOMEM ? API_OUT_OF_MEMORY : API_INTERNAL_ERROR, NULL, "generation: %s",
-                 err.text);
+        fail_reading(j, st, &err);
         return true;
     }
     if (j->credit != INT64_MAX) j->credit -= (int64_t)c.n_tokens;
