@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/lint/docs_test.py - the pages name files that exist, their links lead somewhere."""
+"""tests/lint/docs_test.py - the pages name files that exist, their links lead somewhere, and no command is left out."""
 import re
 
 from sentences import ROOT, main, test
@@ -35,6 +35,15 @@ def each_link_leads_to_a_page_and_a_heading(folder):
             if not to.exists() or (anchor and anchor[1:] not in anchors(to)):
                 broken.append(f'{page.relative_to(ROOT)}: {target}{anchor}')
     assert not broken, broken
+
+
+@test
+def the_first_page_and_the_manual_have_every_command(folder):
+    commands = re.findall(r'^    \{"([a-z-]+)", "', (ROOT / 'src/cli/main.c').read_text(), re.M)
+    assert len(commands) > 20, commands
+    readme, manual = (ROOT / 'README.md').read_text(), (ROOT / 'docs/man/runnel.1').read_text()
+    missing = [c for c in commands if c not in ('help', 'version') and (f'`{c}`' not in readme or not re.search(rf'\b{c}\b', manual))]
+    assert not missing, missing
 
 
 main()
