@@ -75,6 +75,7 @@ static void print(const text_span *texts, size_t n) {
         sequences[i].finish = RN_FINISH_STOP;
         bytes_add(&sequences[i].text, texts[i].text, texts[i].n);
         lanes[i] = (compare_lane){.name = (char *)texts[i].text, // terminated
+                                  .label = (char *)texts[i].text,
                                   .words = (char *)texts[n - 1 - i].text,
                                   .settings = (char *)"{}",
                                   .model_name = texts[i].text,
