@@ -57,6 +57,7 @@ static char *label_of(const comparison *c, const compare_lane *l) {
         bytes_add_text(&label, " ");
         add_name(&label, l->model_name);
     }
+    bytes_add(&label, "", 0); // text that is empty is text, too
     return label.data;
 }
 
