@@ -714,16 +714,21 @@ static void attack(const struct setting *g) {
                n_ends[RN_FINISH_STOP], n_whole, n_ends[RN_FINISH_LENGTH], n_ends[RN_FINISH_ERROR], n_refused,
                n_dropped, n_revised, (int)stats.n_preempted);
     for (int i = 0; i < N_ANY_STRATEGIES; i++) CHECK(n_of_way[i] > 0 || !g->n_seqs || n_rounds < N_ROUNDS);
-    CHECK(n_refused > n_rounds / 2 && n_dropped > 0 && (n_revised > 0 || is_short));
+    CHECK(n_refused > n_rounds / 2);
+    // A few rounds need not meet everything: what is guessed and dropped depends on the clock, too.
     if (n_rounds >= N_ROUNDS) {
+        CHECK(n_dropped > 0 && (n_revised > 0 || is_short));
         CHECK(is_short ? stats.n_preempted > 0 || g->n_seqs > 0 : stats.n_preempted == 0);
         CHECK((n_out > 0) == (is_short && g->n_seqs > 0));
     }
     CHECK(n_whole > n_rounds / 4 && n_ends[RN_FINISH_LENGTH] > n_rounds && n_ends[RN_FINISH_ERROR] < 2 * n_rounds);
     check_note("%lld guesses, %lld right, %lld of predictions, by %lld requests", (long long)sums.n_drafted,
                (long long)sums.n_accepted, (long long)sums.n_predicted, (long long)sums.n_guessing);
-    CHECK(sums.n_guessing > n_rounds && sums.n_drafted > 5 * sums.n_guessing);
-    CHECK(3 * sums.n_accepted > sums.n_guessing && 20 * sums.n_predicted > sums.n_guessing);
+    CHECK(sums.n_guessing > n_rounds);
+    if (n_rounds >= N_ROUNDS) {
+        CHECK(sums.n_drafted > 5 * sums.n_guessing);
+        CHECK(3 * sums.n_accepted > sums.n_guessing && 20 * sums.n_predicted > sums.n_guessing);
+    }
     for (int i = 0; rn_drafter_name((size_t)i) && (g->n_seqs == 0 || !is_short); i++) {
         check_note("%s: %lld guesses", rn_drafter_name((size_t)i), (long long)sums.by[i]);
         CHECK((sums.by[i] > 0) == (strcmp(rn_drafter_name((size_t)i), "mtp") != 0) || n_rounds < N_ROUNDS);
