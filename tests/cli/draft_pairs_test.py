@@ -25,6 +25,10 @@ CHAINS = {
     'dynamic': {'temp': 0.8, 'dynatemp_range': 0.5, 'min_tokens': 20},
     'mirostat 1': {'mirostat': 1, 'mirostat_tau': 4},
     'mirostat 2': {'mirostat': 2, 'mirostat_tau': 4},
+    'adaptive-p': {'temp': 1, 'min_p': 0.01, 'adaptive_target': 0.4, 'adaptive_decay': 0.8},
+    'watermark': {'temp': 1, 'top_k': 50, 'watermark': {'ngram_len': 3, 'keys': [654, 400, 836, 123, 340]}},
+    'biases, order': {'temp': 0.9, 'min_p': 0.05, 'top_k': 30, 'repeat_penalty': 1.1, 'samplers': 'temperature;min_p;penalties;top_k', 'banned_tokens': [9, 14],
+                      'sequence_bias': [[[5, 6], 2.5], [[7], -4], [[20, 21, 22], 8]]},
     'guidance': {'temp': 0.8, 'guidance_scale': 1.6},
     'grammar': {'temp': 1, 'regex': '([a-z]{1,7}[ ,.]?)*', 'banned_strings': ['th', 'ab']},
 }
