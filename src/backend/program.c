@@ -28,7 +28,8 @@ const char *op_kind_name(enum op_kind k) {
                                                   [OP_CONV] = "conv",
                                                   [OP_SSM] = "ssm",
                                                   [OP_DELTA] = "delta",
-                                                  [OP_GATHER] = "gather"};
+                                                  [OP_GATHER] = "gather",
+                                                  [OP_CLAMP] = "clamp"};
     return k < OP_N_KINDS ? names[k] : "?";
 }
 

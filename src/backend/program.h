@@ -114,6 +114,7 @@ enum op_kind {
     // dst[i] = src of wanted row i. Without a layer: the ops after it run over the wanted rows
     // only. In a layer: a tap, after which the layers go on.
     OP_GATHER,
+    OP_CLAMP, // dst = min(max(dst, least), most)
     OP_N_KINDS
 };
 
@@ -186,6 +187,10 @@ struct op {
     struct {
         float cap;
     } softcap;
+    // OP_CLAMP
+    struct {
+        float least, most;
+    } clamp;
     // OP_TEMPERATURE; period and offset in positions
     struct {
         float weight;

@@ -18,6 +18,7 @@
     X(ACTIVATE, "activate", o->activate.fn != 0)                                                                     \
     X(SCALE, "scale", o->scale.factor != 0)                                                                          \
     X(SOFTCAP, "softcap", o->softcap.cap != 0)                                                                       \
+    X(CLAMP, "clamp", o->clamp.least != 0 || o->clamp.most != 0)                                                     \
     X(TEMPERATURE, "temperature",                                                                                    \
       o->temperature.weight != 0 || o->temperature.period != 0 || o->temperature.offset != 0)                        \
     X(EXPERTS, "experts", o->experts.reads_parts)                                                                    \
@@ -72,6 +73,7 @@ static const struct {
     [OP_SSM] = {SRC | SRC2 | DST | VEC | VEC2, STATE},
     [OP_DELTA] = {SRC | SRC2 | DST | VEC | VEC2, STATE},
     [OP_GATHER] = {SRC | DST, 0},
+    [OP_CLAMP] = {DST | CLAMP, 0},
 };
 
 static uint32_t fields_of(const struct op *o) {

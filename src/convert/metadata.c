@@ -131,9 +131,23 @@ static void put_own_bool(gguf_writer *w, const struct hparams *h, const char *na
     metadata_own(log, key.text);
 }
 
+static void put_own_number(gguf_writer *w, const struct hparams *h, const char *name, size_t at,
+                           const log_sink *log) {
+    const struct metadata_key key = metadata_key_of(h, name);
+    const struct hparam_row *row = hparam_row_at(at);
+    if (row->kind == HPARAM_FLOAT)
+        gguf_put_f32(w, key.text, (float)hparam_get(h, row));
+    else
+        gguf_put_u32(w, key.text, (uint32_t)hparam_get(h, row));
+    metadata_own(log, key.text);
+}
+
 static void put_own(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, const log_sink *log) {
     if (h->rope_scaling == ROPE_SCALING_YARN && h->rope_exact_ramp != f->exact_ramp)
         put_own_bool(w, h, "runnel.yarn_exact_ramp", h->rope_exact_ramp, log);
+    if (h->ffn_act != 0) put_own_number(w, h, "runnel.hidden_act", AT(ffn_act), log);
+    if (h->ssm_dt_least != 0) put_own_number(w, h, "runnel.time_step_least", AT(ssm_dt_least), log);
+    if (h->ssm_dt_most != 0) put_own_number(w, h, "runnel.time_step_most", AT(ssm_dt_most), log);
     if (h->qk_norm != hparams_qk_norm_by_rule(f, h->n_expert)) put_own_bool(w, h, "runnel.qk_norm", h->qk_norm, log);
 }
 

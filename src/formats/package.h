@@ -108,6 +108,7 @@ struct hparams {
     float attn_scale;         // of q . k; 0: 1 / sqrt(head_dim)
     float attn_softcap;       // cap * tanh(score / cap)
     float logit_softcap;      // the same of logits
+    float clamp_qkv;          // queries, keys and values are kept within -clamp_qkv..clamp_qkv
     float alibi_max_bias;     // > 0: ALiBi instead of rotary embedding
     int32_t attn_temp_length; // of enum temperature_rule (formats/hparams/arch_facts.h); 0: none
     float attn_temp_scale;
@@ -123,6 +124,9 @@ struct hparams {
     int32_t q_lora_rank, kv_lora_rank, head_dim_nope, mla_head_dim_v;
     // Recurrent layers; 0: none.
     int32_t ssm_d_conv, ssm_d_inner, ssm_d_state, ssm_n_head, ssm_n_group;
+    float ssm_dt_least, ssm_dt_most; // limits of time steps; most 0: none
+    // of the feed-forward part, 1 + enum act_fn (tensor/act_fn.h); 0: the architecture's own
+    int32_t ffn_act;
     // gemma4: width of the per-layer embedding. 0: none.
     int32_t n_embd_per_layer;
     enum pooling pooling;

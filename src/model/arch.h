@@ -50,7 +50,9 @@ struct op_spec {
     enum dim part;           // of each head only so many floats; DIM_NONE: all of it
     enum dim src_at, dst_at; // the op begins at this float of each head of src, of dst
     enum act_fn fn;
+    bool is_ffn; // the model may say another fn
     enum factor factor;
+    enum factor least;     // of OP_CLAMP, whose factor is the most
     enum role factor_role; // a tensor of one number that the factor is multiplied by, where present
     float eps;             // of OP_RMS_NORM; 0: the model's
     int32_t offset;        // of OP_TEMPERATURE

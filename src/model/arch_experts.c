@@ -31,7 +31,8 @@ const struct arch arch_qwen3moe = {EXPERTS_OF(qwen3moe_tensors, layer), .rope_ha
 // OLMoE (Muennighoff et al. 2024, 2409.02060): queries and keys are normed over the whole row.
 static const struct tensor_spec olmoe_tensors[] = {
     TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION, TENSORS_QK_NORM_OF_ROWS, TENSORS_FFN_NORM, TENSORS_EXPERTS};
-static const struct op_spec olmoe_layer[] = {OPS_ATTENTION_HALF(OPS_QK_NORM_OF_ROWS),
+#define NORMED_AND_CLAMPED OPS_QK_NORM_OF_ROWS, OPS_CLAMP_QKV
+static const struct op_spec olmoe_layer[] = {OPS_ATTENTION_HALF(NORMED_AND_CLAMPED),
                                              OPS_FFN_HALF(OP_GATE, ACT_FN_SILU)};
 const struct arch arch_olmoe = {EXPERTS_OF(olmoe_tensors, olmoe_layer), .rope_halves = true};
 

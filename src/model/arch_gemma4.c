@@ -88,7 +88,7 @@ static const struct op_spec layer[] = {
     // The layer's own embedding, gated by the residual stream.
     {OP_COPY, .src = BUF_PLE_ALL, .dst = BUF_PLE, .src_at = DIM_PLE_BEFORE, .when.if_role = ROLE_PLE_GATE},
     {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_GATE, .matrix = ROLE_PLE_GATE, .when.if_role = ROLE_PLE_GATE},
-    {OP_GATE, .src = BUF_PLE_GATE, .src2 = BUF_PLE, .dst = BUF_PLE_GATE, .fn = ACT_FN_GELU_TANH,
+    {OP_GATE, .src = BUF_PLE_GATE, .src2 = BUF_PLE, .dst = BUF_PLE_GATE, .fn = ACT_FN_GELU_TANH, .is_ffn = true,
      .when.if_role = ROLE_PLE_GATE},
     {OP_LINEAR, .src = BUF_PLE_GATE, .dst = BUF_DELTA, .matrix = ROLE_PLE_OUT, .when.if_role = ROLE_PLE_GATE},
     {OP_RMS_NORM, .src = BUF_DELTA, .dst = BUF_DELTA, .vec = ROLE_PLE_POST_NORM, .when.if_role = ROLE_PLE_GATE},

@@ -61,8 +61,8 @@ const struct arch arch_hunyuan = {TENSORS(hunyuan_tensors), BEGIN(begin), LAYER(
 // ---- layer norms ----------------------------------------------------------------------------------------------------
 
 // Nemotron-4 (2402.16819): squared ReLU, part of a head rotated.
-#define LAYER_OF_LAYER_NORMS(ffn)                                                                                    \
-    LAYER_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM, ROLE_ATTN_NORM_BIAS), OPS_QKV(BUF_NORMED), OPS_ROPE, OPS_ATTEND,   \
+#define LAYER_OF_LAYER_NORMS(on_qkv, ffn)                                                                            \
+    LAYER_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM, ROLE_ATTN_NORM_BIAS), OPS_QKV(BUF_NORMED), on_qkv, OPS_ATTEND,     \
         ADD(BUF_DELTA, BUF_X), LAYER_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM, ROLE_FFN_NORM_BIAS), ffn,                \
         ADD(BUF_DELTA, BUF_X)
 static const struct op_spec layer_norm_end[] = {OPS_END_LAYER};
@@ -70,7 +70,7 @@ static const struct tensor_spec nemotron_tensors[] = {
     TENSORS_HEAD,      TENSORS_OUTPUT_NORM_BIAS, TENSORS_ATTN_NORM,     TENSORS_ATTN_NORM_BIAS,
     TENSORS_ATTENTION, TENSORS_FFN_NORM,         TENSORS_FFN_NORM_BIAS, TENSORS_FFN_PLAIN};
 static const struct op_spec nemotron_layer[] = {
-    LAYER_OF_LAYER_NORMS(OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, ACT_FN_RELU_SQUARED))};
+    LAYER_OF_LAYER_NORMS(OPS_ROPE, OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, ACT_FN_RELU_SQUARED))};
 const struct arch arch_nemotron = {TENSORS(nemotron_tensors), BEGIN(begin), LAYER(nemotron_layer),
                                    END(layer_norm_end), .rope_halves = true};
 
@@ -81,7 +81,9 @@ static const struct tensor_spec olmo_tensors[] = {
     {ROLE_OUTPUT, "output.weight", DIM_EMBD, DIM_VOCAB, .optional = true, .fallback = ROLE_TOKEN_EMBD},
     TENSORS_ATTENTION,
     TENSORS_FFN_GATED};
-static const struct op_spec olmo_layer[] = {LAYER_OF_LAYER_NORMS(OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU))};
+#define CLAMP_AND_ROTATE OPS_CLAMP_QKV, OPS_ROPE
+static const struct op_spec olmo_layer[] = {
+    LAYER_OF_LAYER_NORMS(CLAMP_AND_ROTATE, OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU))};
 const struct arch arch_olmo = {TENSORS(olmo_tensors), BEGIN(begin), LAYER(olmo_layer), END(layer_norm_end)};
 
 // ---- experts --------------------------------------------------------------------------------------------------------

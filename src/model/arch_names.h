@@ -170,6 +170,11 @@ enum role {
     ROLE_SSM_MIX,
     ROLE_SSM_DT,
     ROLE_SSM_DT_BIAS,
+    ROLE_SSM_IN_BIAS,
+    ROLE_SSM_Z_BIAS,
+    ROLE_SSM_MIX_BIAS,
+    ROLE_SSM_DT_IN_BIAS,
+    ROLE_SSM_OUT_BIAS,
     ROLE_SSM_CONV,
     ROLE_SSM_CONV_BIAS,
     ROLE_SSM_A,
@@ -180,7 +185,9 @@ enum role {
     ROLE_SSM_ALPHA,
     ROLE_SSM_BETA_ALPHA,
     ROLE_CONV_IN,
+    ROLE_CONV_IN_BIAS,
     ROLE_CONV_AFTER,
+    ROLE_CONV_AFTER_BIAS,
     // A reranker's head: a hidden layer, which may be missing, and the scores.
     ROLE_RANK,
     ROLE_RANK_BIAS,
@@ -268,6 +275,10 @@ enum buf {
     ROW(RESIDUAL, or_1(h->residual_scale)) \
     ROW(LOGITS, or_1(h->logit_scale)) \
     ROW(LOGIT_CAP, h->logit_softcap)  /* 0: none */ \
+    ROW(QKV_LEAST, -h->clamp_qkv) \
+    ROW(QKV_MOST, h->clamp_qkv)       /* 0: none */ \
+    ROW(DT_LEAST, h->ssm_dt_least) \
+    ROW(DT_MOST, h->ssm_dt_most != 0 ? h->ssm_dt_most : INFINITY) \
     ROW(SQRT_PLE, sqrtf((float)h->n_embd_per_layer)) \
     ROW(BY_SQRT_EMBD, 1 / sqrtf((float)h->n_embd)) \
     ROW(BY_SQRT_2, 0.70710678118654752f)

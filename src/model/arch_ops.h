@@ -49,6 +49,12 @@
     LINEAR(from, BUF_Q, ROLE_Q, ROLE_Q_BIAS), \
     LINEAR(from, BUF_K, ROLE_K, ROLE_K_BIAS), \
     LINEAR(from, BUF_V, ROLE_V, ROLE_V_BIAS)
+// In models that bound them (clip_qkv).
+#define CLAMP(buf, least_, most, ...) {OP_CLAMP, .dst = buf, .least = least_, .factor = most, __VA_ARGS__}
+#define OPS_CLAMP_QKV \
+    CLAMP(BUF_Q, FACTOR_QKV_LEAST, FACTOR_QKV_MOST), \
+    CLAMP(BUF_K, FACTOR_QKV_LEAST, FACTOR_QKV_MOST), \
+    CLAMP(BUF_V, FACTOR_QKV_LEAST, FACTOR_QKV_MOST)
 #define OPS_QK_NORM_OF_HEADS \
     {OP_RMS_NORM, .src = BUF_Q, .dst = BUF_Q, .vec = ROLE_Q_NORM, .heads = DIM_HEADS, \
      .when.if_role = ROLE_Q_NORM}, \
@@ -70,12 +76,12 @@
 #define OPS_FFN_GATED(from, to, fn_) \
     LINEAR(from, BUF_GATE, ROLE_GATE, ROLE_GATE_BIAS), \
     LINEAR(from, BUF_UP, ROLE_UP, ROLE_UP_BIAS), \
-    {OP_GATE, .src = BUF_GATE, .src2 = BUF_UP, .dst = BUF_GATE, .fn = fn_, \
+    {OP_GATE, .src = BUF_GATE, .src2 = BUF_UP, .dst = BUF_GATE, .fn = fn_, .is_ffn = true, \
      .when.if_role = ROLE_GATE}, \
     LINEAR(BUF_GATE, to, ROLE_DOWN, ROLE_DOWN_BIAS)
 #define OPS_FFN_PLAIN(from, to, fn_) \
     LINEAR(from, BUF_UP, ROLE_UP, ROLE_UP_BIAS), \
-    {OP_ACTIVATE, .src = BUF_UP, .dst = BUF_UP, .fn = fn_}, \
+    {OP_ACTIVATE, .src = BUF_UP, .dst = BUF_UP, .fn = fn_, .is_ffn = true}, \
     LINEAR(BUF_UP, to, ROLE_DOWN, ROLE_DOWN_BIAS)
 
 // Mixture of experts, in layers that have one: from a buffer to the sum of the experts' outputs.
@@ -90,7 +96,7 @@
     EXPERTS(from, BUF_PARTS_GATE, ROLE_GATE_EXPERTS, ROLE_GATE_EXPERTS_BIAS, __VA_ARGS__), \
     EXPERTS(from, BUF_PARTS_UP, ROLE_UP_EXPERTS, ROLE_UP_EXPERTS_BIAS, __VA_ARGS__), \
     {gate, .src = BUF_PARTS_GATE, .src2 = BUF_PARTS_UP, .dst = BUF_PARTS_GATE, .fn = fn_, \
-     IF_EXPERTS}, \
+     .is_ffn = true, IF_EXPERTS}, \
     EXPERTS(BUF_PARTS_GATE, BUF_PARTS_DOWN, ROLE_DOWN_EXPERTS, ROLE_DOWN_EXPERTS_BIAS, \
             .reads_parts = true)
 #define EXPERTS_SUM(to, weighted) \
@@ -114,7 +120,7 @@
     LINEAR(from, BUF_GATE_SHARED, ROLE_GATE_SHARED, ROLE_NONE), \
     LINEAR(from, BUF_UP_SHARED, ROLE_UP_SHARED, ROLE_NONE), \
     {OP_GATE, .src = BUF_GATE_SHARED, .src2 = BUF_UP_SHARED, .dst = BUF_GATE_SHARED, .fn = fn_, \
-     IF_SHARED}, \
+     .is_ffn = true, IF_SHARED}, \
     LINEAR(BUF_GATE_SHARED, BUF_DELTA_2, ROLE_DOWN_SHARED, ROLE_NONE), \
     LINEAR(from, BUF_SHARED_GATE, ROLE_SHARED_GATE, ROLE_NONE), \
     {OP_ACTIVATE, .src = BUF_SHARED_GATE, .dst = BUF_SHARED_GATE, .fn = ACT_FN_SIGMOID, \

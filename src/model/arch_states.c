@@ -15,6 +15,9 @@ static const struct op_spec end[] = {OPS_END_RMS};
     {ROLE_SSM_IN, "blk.%d.ssm_in.weight", DIM_EMBD, DIM_SSM_IN, \
      .parts = {{ROLE_SSM_Z, DIM_SSM_INNER}, {ROLE_SSM_MIX, DIM_CONV}, {ROLE_SSM_DT, DIM_SSM_HEADS}}, \
      RECURS}, \
+    {ROLE_SSM_IN_BIAS, "blk.%d.ssm_in.bias", DIM_SSM_IN, .optional = true, \
+     .parts = {{ROLE_SSM_Z_BIAS, DIM_SSM_INNER}, {ROLE_SSM_MIX_BIAS, DIM_CONV}, {ROLE_SSM_DT_IN_BIAS, DIM_SSM_HEADS}}, \
+     RECURS}, \
     {ROLE_SSM_CONV, "blk.%d.ssm_conv1d.weight", DIM_CONV_TAPS, DIM_CONV, .is_vector = true, \
      RECURS}, \
     {ROLE_SSM_CONV_BIAS, "blk.%d.ssm_conv1d.bias", DIM_CONV, .optional = true, RECURS}, \
@@ -23,21 +26,23 @@ static const struct op_spec end[] = {OPS_END_RMS};
     {ROLE_SSM_D, "blk.%d.ssm_d", DIM_ONE, DIM_SSM_HEADS, .is_vector = true, RECURS}, \
     {ROLE_SSM_NORM, "blk.%d.ssm_norm.weight", DIM_SSM_GROUP, DIM_SSM_GROUPS, .is_vector = true, \
      RECURS}, \
-    {ROLE_SSM_OUT, "blk.%d.ssm_out.weight", DIM_SSM_INNER, DIM_EMBD, RECURS}
+    {ROLE_SSM_OUT, "blk.%d.ssm_out.weight", DIM_SSM_INNER, DIM_EMBD, RECURS}, \
+    {ROLE_SSM_OUT_BIAS, "blk.%d.ssm_out.bias", DIM_EMBD, .optional = true, RECURS}
 #define OPS_MAMBA2(from, to) \
-    LINEAR(from, BUF_SSM_Z, ROLE_SSM_Z, ROLE_NONE), \
-    LINEAR(from, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_NONE), \
+    LINEAR(from, BUF_SSM_Z, ROLE_SSM_Z, ROLE_SSM_Z_BIAS), \
+    LINEAR(from, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_SSM_MIX_BIAS), \
     LINEAR(from, BUF_SSM_DT, ROLE_SSM_DT, ROLE_SSM_DT_BIAS), \
     {OP_CONV, .src = BUF_SSM_MIX, .dst = BUF_SSM_CONV, .vec = ROLE_SSM_CONV, \
      .vec2 = ROLE_SSM_CONV_BIAS}, \
     {OP_ACTIVATE, .src = BUF_SSM_CONV, .dst = BUF_SSM_CONV, .fn = ACT_FN_SILU, RECURS}, \
     {OP_ACTIVATE, .src = BUF_SSM_DT, .dst = BUF_SSM_DT, .fn = ACT_FN_SOFTPLUS, RECURS}, \
+    CLAMP(BUF_SSM_DT, FACTOR_DT_LEAST, FACTOR_DT_MOST, RECURS), \
     {OP_SSM, .src = BUF_SSM_CONV, .src2 = BUF_SSM_DT, .dst = BUF_SSM_Y, .vec = ROLE_SSM_A, \
      .vec2 = ROLE_SSM_D}, \
     {OP_GATE, .src = BUF_SSM_Z, .src2 = BUF_SSM_Y, .dst = BUF_SSM_Y, .fn = ACT_FN_SILU, RECURS}, \
     {OP_RMS_NORM, .src = BUF_SSM_Y, .dst = BUF_SSM_Y, .vec = ROLE_SSM_NORM, \
      .heads = DIM_SSM_GROUPS, .vec_by_head = true, RECURS}, \
-    LINEAR(BUF_SSM_Y, to, ROLE_SSM_OUT, ROLE_NONE)
+    LINEAR(BUF_SSM_Y, to, ROLE_SSM_OUT, ROLE_SSM_OUT_BIAS)
 // clang-format on
 
 static const struct tensor_spec mamba2_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_MAMBA2};
@@ -73,6 +78,10 @@ static const struct tensor_spec lfm2_tensors[] = {
     TENSORS_ATTN_NORM,
     {ROLE_CONV_IN, "blk.%d.shortconv.in_proj.weight", DIM_EMBD, DIM_CONV_THRICE,
      .parts = {{ROLE_SSM_Z, DIM_CONV}, {ROLE_CONV_AFTER, DIM_CONV}, {ROLE_SSM_MIX, DIM_CONV}}, RECURS},
+    {ROLE_CONV_IN_BIAS, "blk.%d.shortconv.in_proj.bias", DIM_CONV_THRICE, .optional = true,
+     .parts = {{ROLE_SSM_Z_BIAS, DIM_CONV}, {ROLE_CONV_AFTER_BIAS, DIM_CONV}, {ROLE_SSM_MIX_BIAS, DIM_CONV}}, RECURS},
+    {ROLE_SSM_CONV_BIAS, "blk.%d.shortconv.conv.bias", DIM_CONV, .optional = true, RECURS},
+    {ROLE_SSM_OUT_BIAS, "blk.%d.shortconv.out_proj.bias", DIM_EMBD, .optional = true, RECURS},
     {ROLE_SSM_CONV, "blk.%d.shortconv.conv.weight", DIM_CONV_TAPS, DIM_CONV, .is_vector = true, RECURS},
     {ROLE_SSM_OUT, "blk.%d.shortconv.out_proj.weight", DIM_CONV, DIM_EMBD, RECURS},
     TENSORS_ATTENTION,
@@ -84,13 +93,13 @@ static const struct tensor_spec lfm2_tensors[] = {
 };
 static const struct op_spec lfm2_layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
-    LINEAR(BUF_NORMED, BUF_SSM_Z, ROLE_SSM_Z, ROLE_NONE),
-    LINEAR(BUF_NORMED, BUF_SSM_Y, ROLE_CONV_AFTER, ROLE_NONE),
-    LINEAR(BUF_NORMED, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_NONE),
+    LINEAR(BUF_NORMED, BUF_SSM_Z, ROLE_SSM_Z, ROLE_SSM_Z_BIAS),
+    LINEAR(BUF_NORMED, BUF_SSM_Y, ROLE_CONV_AFTER, ROLE_CONV_AFTER_BIAS),
+    LINEAR(BUF_NORMED, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_SSM_MIX_BIAS),
     {OP_MUL, .src = BUF_SSM_Z, .dst = BUF_SSM_MIX, RECURS},
-    {OP_CONV, .src = BUF_SSM_MIX, .dst = BUF_SSM_CONV, .vec = ROLE_SSM_CONV},
+    {OP_CONV, .src = BUF_SSM_MIX, .dst = BUF_SSM_CONV, .vec = ROLE_SSM_CONV, .vec2 = ROLE_SSM_CONV_BIAS},
     {OP_MUL, .src = BUF_SSM_CONV, .dst = BUF_SSM_Y, RECURS},
-    LINEAR(BUF_SSM_Y, BUF_DELTA, ROLE_SSM_OUT, ROLE_NONE),
+    LINEAR(BUF_SSM_Y, BUF_DELTA, ROLE_SSM_OUT, ROLE_SSM_OUT_BIAS),
     OPS_QKV(BUF_NORMED),
     OPS_QK_NORM_OF_HEADS,
     OPS_ROPE,

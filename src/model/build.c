@@ -69,6 +69,12 @@ static float factor_of(const struct model *m, const struct op_spec *s, int32_t l
     return factor_value(m->h, s->factor) * (times ? times[0] : 1);
 }
 
+// Of queries, keys and values without a bound; of time steps, which are positive, without any limit.
+static bool clamps_nothing(const struct model *m, const struct op_spec *s) {
+    const float least = factor_value(m->h, s->least), most = factor_value(m->h, s->factor);
+    return least >= most || (least == 0 && most == INFINITY);
+}
+
 // Ops that do not apply to the layer, or would change nothing, are left out.
 static bool is_wanted(const struct model *m, const struct op_spec *s, int32_t layer) {
     const uint32_t flags = model_flags(m, layer);
@@ -85,6 +91,7 @@ static bool is_wanted(const struct model *m, const struct op_spec *s, int32_t la
     case OP_TEMPERATURE: return m->h->attn_temp_length > 0 && m->h->attn_temp_scale > 0;
     case OP_SCALE: return factor_of(m, s, layer) != 1;
     case OP_SOFTCAP: return factor_of(m, s, layer) != 0;
+    case OP_CLAMP: return !clamps_nothing(m, s);
     default: return true;
     }
 }
@@ -115,10 +122,14 @@ static void set_parameters(const struct model *m, const struct op_spec *s, int32
     case OP_RMS_NORM: o->norm.eps = s->eps; break;
     case OP_ROPE: o->rope.table = m->p.n_ropes > 1 && model_flags(m, layer) & LAYER_SWA ? 1 : 0; break;
     case OP_ACTIVATE:
-    case OP_GATE: o->activate.fn = s->fn; break;
+    case OP_GATE: o->activate.fn = s->is_ffn && m->h->ffn_act ? (enum act_fn)(m->h->ffn_act - 1) : s->fn; break;
     case OP_ADD:
     case OP_SCALE: o->scale.factor = factor; break;
     case OP_SOFTCAP: o->softcap.cap = factor; break;
+    case OP_CLAMP:
+        o->clamp.least = factor_value(m->h, s->least);
+        o->clamp.most = factor;
+        break;
     case OP_TEMPERATURE:
         o->temperature.weight = m->h->attn_temp_scale;
         o->temperature.period = m->h->attn_temp_length;

@@ -31,6 +31,19 @@ static rn_status transpose_taps(struct model *m, int32_t layer, rn_error *err) {
     return RN_OK;
 }
 
+// Mamba-2 with biases: that of the projection to time steps comes on top of their own.
+static rn_status add_dt_bias(struct model *m, int32_t layer, rn_error *err) {
+    const struct binding *more = &m->bindings[(size_t)(layer + 1) * N_ROLES + ROLE_SSM_DT_IN_BIAS];
+    struct binding *own = &m->bindings[(size_t)(layer + 1) * N_ROLES + ROLE_SSM_DT_BIAS];
+    const size_t n = (size_t)m->p.recurrence.n_head;
+    if (!more->present) return RN_OK;
+    float *sum = arena_alloc(&m->mem, n * sizeof *sum);
+    if (!sum) return model_no_memory(m, err);
+    for (size_t i = 0; i < n; i++) sum[i] = own->vec[i] + more->vec[i];
+    own->vec = sum;
+    return RN_OK;
+}
+
 rn_status model_states(struct model *m, rn_error *err) {
     const struct hparams *h = m->h;
     const size_t n_layers = recurrent_layers(h, h->n_layer), *dims = model_dims(m, -1);
@@ -46,5 +59,7 @@ rn_status model_states(struct model *m, rn_error *err) {
     rn_status st = RN_OK;
     for (int32_t l = 0; st == RN_OK && l < h->n_layer; l++)
         if (h->layers[l].flags & LAYER_RECURRENT) st = transpose_taps(m, l, err);
+    for (int32_t l = 0; st == RN_OK && l < h->n_layer; l++)
+        if (h->layers[l].flags & LAYER_RECURRENT) st = add_dt_bias(m, l, err);
     return st;
 }

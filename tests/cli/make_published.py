@@ -40,6 +40,11 @@ WINDOWS = dict(sliding_window=6, layer_types=['sliding_attention', 'full_attenti
 DELTA = dict(linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8, linear_value_head_dim=8, linear_conv_kernel_dim=4,
              layer_types=['linear_attention', 'full_attention'], rope_parameters=dict(MROPE, partial_rotary_factor=0.5))
 
+MAMBA2 = dict(vocab_size=48, hidden_size=24, num_hidden_layers=2, num_heads=6, head_dim=8, state_size=10, n_groups=1, expand=2, conv_kernel=3, chunk_size=8, bos_token_id=1,
+              eos_token_id=47, pad_token_id=0)
+GRANITE_STATES = dict(layer_types=['mamba', 'attention'], mamba_n_heads=8, mamba_d_head=8, mamba_d_state=10, mamba_n_groups=1, mamba_expand=2, mamba_d_conv=3, num_local_experts=0,
+                      shared_intermediate_size=40, position_embedding_type='rope')
+
 MODELS = {
     'ministral3': ('Ministral3ForCausalLM', dict(HEADS, rope_parameters=YARN)),
     'llama4-unnormed': ('Llama4ForCausalLM', dict(LLAMA4, use_qk_norm=False)),
@@ -102,6 +107,22 @@ MODELS = {
                                                     first_k_dense_replace=1, topk_method='greedy', n_group=1, topk_group=1)),
     'dots1-published': ('Dots1ForCausalLM', dict(HEADS, num_hidden_layers=2, num_key_value_heads=4, n_routed_experts=5, num_experts_per_tok=3, n_shared_experts=2, moe_intermediate_size=20,
                                                  first_k_dense_replace=1, norm_topk_prob=True, routed_scaling_factor=2.5, n_group=1, topk_group=1, scoring_func='noaux_tc')),
+    'qwen3-moe-bias': ('Qwen3MoeForCausalLM', dict(HEADS, attention_bias=True, num_experts=5, num_experts_per_tok=3, moe_intermediate_size=20, norm_topk_prob=True)),
+    'arcee-bias': ('ArceeForCausalLM', dict(HEADS, attention_bias=True, mlp_bias=True)),
+    'dots1-bias': ('Dots1ForCausalLM', dict(HEADS, attention_bias=True, num_key_value_heads=4, n_routed_experts=5, num_experts_per_tok=3, n_shared_experts=1, moe_intermediate_size=20,
+                                            first_k_dense_replace=1, norm_topk_prob=False, routed_scaling_factor=1.0, n_group=1, topk_group=1)),
+    'llama4-bias': ('Llama4ForCausalLM', dict(LLAMA4, attention_bias=True)),
+    'seed-oss-bias': ('SeedOssForCausalLM', dict(HEADS, attention_bias=False, attention_out_bias=True, mlp_bias=True)),
+    'ernie4.5-bias': ('Ernie4_5ForCausalLM', dict(HEADS, use_bias=True)),
+    'olmo-clipped': ('OlmoForCausalLM', dict(TEXT, attention_bias=True, clip_qkv=0.75)),
+    'olmoe-clipped': ('OlmoeForCausalLM', dict(TEXT, attention_bias=True, clip_qkv=0.75, num_experts=5, num_experts_per_tok=2, intermediate_size=20)),
+    'llama-relu': ('LlamaForCausalLM', dict(HEADS, hidden_act='relu')),
+    'qwen2-gelu': ('Qwen2ForCausalLM', dict(TEXT, hidden_act='gelu')),
+    'mixtral-gelu': ('MixtralForCausalLM', dict(TEXT, hidden_act='gelu_new', num_local_experts=5, num_experts_per_tok=2, sliding_window=None)),
+    'mamba2-bias': ('Mamba2ForCausalLM', dict(MAMBA2, use_bias=True, time_step_limit=[0.25, 0.75])),
+    'mamba2-plain': ('Mamba2ForCausalLM', dict(MAMBA2, use_conv_bias=False)),
+    'granite-hybrid-bias': ('GraniteMoeHybridForCausalLM', dict(TEXT, **GRANITE_STATES, attention_bias=True, mamba_proj_bias=True, mamba_conv_bias=False)),
+    'lfm2-bias': ('Lfm2ForCausalLM', dict(TEXT, conv_bias=True, block_auto_adjust_ff_dim=False, layer_types=['conv', 'full_attention'])),
     'starcoder': ('GPTBigCodeForCausalLM', dict(vocab_size=48, n_embd=32, n_inner=64, n_head=4, n_layer=2, n_positions=64, multi_query=True, bos_token_id=1, eos_token_id=47)),
 }
 OTHER = re.compile(r'(^|\.)(visual|vision_tower|vision_model|multi_modal_projector|connector|embed_vision|audio_tower|embed_audio|image_newline|view_separator)\b')

@@ -107,7 +107,7 @@ def infinity_in_config_json_is_taken_where_it_limits_nothing():
         check('[0.0, Infinity]' in (published / 'config.json').read_text())
         equal(logits(published, folder), logits(source, folder))
         bounded = with_config(source, folder / 'b', time_step_limit=[0.0, 0.1])
-        runnel('info', '-m', bounded).fails(1, 'member time_step_limit: only [0, Infinity]')
+        check(logits(bounded, folder) != logits(source, folder))
         runnel('info', '-m', with_config(source, folder / 'c', num_heads=math.nan)).fails(
             1, 'member num_heads: is NaN, must be an integer')
 

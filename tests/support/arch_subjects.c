@@ -115,7 +115,9 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
      {"hunyuan-dense", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
     {"squared ReLU, layer norms",
      {"nemotron", "block_count=2 " COMMON LAYER "attention.head_count_kv=2 rope.dimension_count=8"}},
-    {"layer norms without weights", {"olmo", "block_count=2 " COMMON LAYER "attention.head_count_kv=2"}},
+    {"layer norms without weights, queries, keys and values within bounds",
+     {"olmo",
+      "block_count=2 " COMMON LAYER "attention.head_count_kv=2 attention.clamp_kqv=0.75 runnel.hidden_act=5"}},
     {"softmax routing by a bias behind a dense layer",
      {"ernie4_5-moe", "block_count=3 " COMMON RMS "attention.head_count_kv=2 expert_count=6 expert_used_count=2 "
                       "expert_feed_forward_length=32 expert_shared_count=1 leading_dense_block_count=1"}},
@@ -133,7 +135,7 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
       "block_count=4 " COMMON LAYER "attention.head_count_kv=2 attention.sliding_window=24 logit_scale=0.4"}},
     {"states alone, two pairs of keys",
      {"mamba2",
-      "block_count=3 context_length=256 embedding_length=64 feed_forward_length=0 attention.head_count=0 " RMS
+      "runnel.time_step_least=0.25 runnel.time_step_most=0.75 block_count=3 context_length=256 embedding_length=64 feed_forward_length=0 attention.head_count=0 " RMS
       "ssm.conv_kernel=4 ssm.inner_size=128 ssm.state_size=16 ssm.time_step_rank=8 ssm.group_count=2"}},
     {"states, and attention without rotation on one layer, experts beside a shared one",
      {"granitehybrid",

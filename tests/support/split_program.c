@@ -6,8 +6,8 @@
 // dst is read too, or only a part of its row is written.
 static bool keeps_dst(const struct program *p, const struct op *o) {
     static const bool in_place[OP_N_KINDS] = {
-        [OP_ROPE] = true,        [OP_ADD] = true,  [OP_SCALE] = true,    [OP_SOFTCAP] = true,
-        [OP_TEMPERATURE] = true, [OP_COPY] = true, [OP_SCALE_BY] = true, [OP_MUL] = true};
+        [OP_ROPE] = true, [OP_ADD] = true,      [OP_SCALE] = true, [OP_SOFTCAP] = true, [OP_TEMPERATURE] = true,
+        [OP_COPY] = true, [OP_SCALE_BY] = true, [OP_MUL] = true,   [OP_CLAMP] = true};
     return o->dst >= 0 && (in_place[o->kind] || (size_t)o->width < p->width[o->dst]);
 }
 

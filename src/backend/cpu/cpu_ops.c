@@ -149,6 +149,16 @@ static void op_softcap(const struct op_run *x, size_t begin, size_t end) {
     for (size_t r = begin; r < end; r++) x->b->k->softcap(run_dst(x, r), o->softcap.cap, (size_t)o->width);
 }
 
+// What is not a number stays so.
+static void op_clamp(const struct op_run *x, size_t begin, size_t end) {
+    const float least = x->o->op.clamp.least, most = x->o->op.clamp.most;
+    for (size_t r = begin; r < end; r++) {
+        float *row = run_dst(x, r);
+        for (size_t i = 0; i < (size_t)x->o->op.width; i++)
+            row[i] = row[i] < least ? least : row[i] > most ? most : row[i];
+    }
+}
+
 // Llama 4 (transformers, Llama4TextAttention; Ministral3Attention): queries are scaled up at far positions.
 static void op_temperature(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
@@ -184,6 +194,7 @@ static const op_fn by_rows[OP_N_KINDS + 1] = {
     [OP_ADD] = op_add,
     [OP_SCALE] = op_scale,
     [OP_SOFTCAP] = op_softcap,
+    [OP_CLAMP] = op_clamp,
     [OP_TEMPERATURE] = op_temperature,
     [OP_COPY] = op_copy,
     [OP_GATHER] = op_gather,

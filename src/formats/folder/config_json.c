@@ -201,7 +201,8 @@ static rn_status read_routing(struct hf_config *c, const struct json_node *root,
     if (st == RN_OK) st = config_string(root, "topk_method", &method, err);
     if (st == RN_OK && block) st = json_bool(block, &has_block, err);
     if (st != RN_OK) return st;
-    if (!has_block || (hp->n_expert == 1 && !has_experts(c->arch))) hp->n_expert = hp->n_expert_used = 0;
+    if (!has_block || hp->n_expert == 0 || (hp->n_expert == 1 && !has_experts(c->arch)))
+        hp->n_expert = hp->n_expert_used = 0; // transformers' default for the latter is not 0
     if (c->arch->gating) hp->expert_gating = c->arch->gating;
     if (score && c->arch->gating_ignored) score = NULL;
     if (score && !json_is(score, "sigmoid") && !json_is(score, "softmax"))

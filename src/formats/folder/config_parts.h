@@ -16,8 +16,9 @@ int config_shown(const struct json_node *v); // how many bytes of a string a mes
 rn_status config_find_model(struct hf_config *c, const struct json_node *root, const struct json_node **text,
                             rn_error *err);
 
-// config_unsupported.c: refuses members that would change the weights or the arithmetic of the architecture.
-rn_status config_refuse_ways(const struct hf_config *c, const struct json_node *root, const struct json_node *text,
+// config_unsupported.c: refuses members that would change the weights or the arithmetic of the architecture; takes the activation and
+// the limits of time steps, of which there are several.
+rn_status config_refuse_ways(struct hf_config *c, const struct json_node *root, const struct json_node *text,
                              rn_error *err);
 bool config_says_mxfp4(const struct json_node *root);
 

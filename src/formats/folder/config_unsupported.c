@@ -1,6 +1,8 @@
 // formats/folder/config_unsupported.c - checks members of config.json that change the arithmetic; see
 // config_parts.h.
 #include "formats/folder/config_parts.h"
+#include "formats/folder/hf_rows.h"
+#include "tensor/act_fn.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -16,14 +18,33 @@ static bool is_listed(const struct json_node *v, const char *list) {
     return false;
 }
 
-static rn_status check_activation(const struct hf_config *c, const struct json_node *root, rn_error *err) {
+// What configurations call the functions of tensor/act_fn.h; of the architecture's own names none needs a key.
+static const struct {
+    const char *names;
+    enum act_fn fn;
+} functions[] = {{SILU, ACT_FN_SILU},        {GELU_TANH, ACT_FN_GELU_TANH},
+                 {GELU, ACT_FN_GELU},        {"quick_gelu", ACT_FN_GELU_QUICK},
+                 {"relu", ACT_FN_RELU},      {"relu2", ACT_FN_RELU_SQUARED},
+                 {"sigmoid", ACT_FN_SIGMOID}};
+
+static bool take_activation(struct hf_config *c, const struct json_node *name) {
+    if (c->raw.facts->own_gate || c->raw.facts->recurrent != RECURRENT_NONE) return false;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (is_listed(name, functions[i].names)) {
+            c->raw.hp.ffn_act = 1 + (int32_t)functions[i].fn;
+            return true;
+        }
+    return false;
+}
+
+static rn_status check_activation(struct hf_config *c, const struct json_node *root, rn_error *err) {
     static const char *const names[] = {"hidden_act", "hidden_activation", "activation_function", "activation"};
     const char *list = c->arch->activations;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct json_node *v;
         const rn_status st = config_string(root, names[i], &v, err);
         if (st != RN_OK) return st;
-        if (v && !is_listed(v, list))
+        if (v && !is_listed(v, list) && !take_activation(c, v))
             return fail(err, RN_E_UNSUPPORTED, "member %s: \"%.*s\" is not supported; %.*s is", names[i],
                         config_shown(v), v->text, (int)strcspn(list, " "), list);
     }
@@ -51,16 +72,10 @@ static const struct {
     {NULL, "use_bidirectional_attention", "false", "vision"}, // bidirectional attention among image tokens only
     {NULL, "moe_layer_freq", "1"},
     {NULL, "rope_interleave", "true"},
-    {NULL, "conv_bias", "false"},
-    {NULL, "mamba_conv_bias", "true"},
-    {NULL, "mamba_proj_bias", "false"},
     {NULL, "swiglu_limit", "7.0"},
     {NULL, "swiglu_alpha", "1.702"},
-    {NULL, "clip_qkv", "null"},
     {"starcoder", "multi_query", "true"},
     {"stablelm", "use_parallel_residual", "false"},
-    {"mamba2", "use_bias", "false"},
-    {"mamba2", "use_conv_bias", "true"},
     {"mamba2", "rms_norm", "true"},
 };
 
@@ -123,24 +138,29 @@ static bool is_infinity(const struct json_node *v) {
     return is_number || json_is(json_member(v, "__float__"), word);
 }
 
-// Refuses limits on the time step of a recurrent state, which are not implemented.
-static rn_status check_time_steps(const struct json_node *root, rn_error *err) {
+// The limits on the time step of a recurrent state: mamba2's, granitehybrid's.
+static rn_status read_time_steps(struct hf_config *c, const struct json_node *root, rn_error *err) {
     const struct json_node *list = json_member(root, "time_step_limit");
-    float least = 0;
+    struct hparams *hp = &c->raw.hp;
     if (!list) return RN_OK;
     if (list->kind != JSON_ARRAY || list->n_items != 2)
         return fail(err, RN_E_FORMAT, "member time_step_limit: is not a list of two numbers");
     const struct json_node *from = json_first(list), *to = json_next(from);
-    if (from->kind == JSON_NUMBER && json_float(from, 0, 0, &least, NULL) == RN_OK && is_infinity(to)) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED,
-                "member time_step_limit: only [0, Infinity], which limits nothing, is supported");
+    const rn_status st = json_float(from, 0, 1e6, &hp->ssm_dt_least, err);
+    if (st != RN_OK) return fail_in(err, st, "member time_step_limit: item 0");
+    if (is_infinity(to)) return RN_OK;
+    const rn_status of_most = json_float(to, 1e-6, 1e6, &hp->ssm_dt_most, err);
+    if (of_most != RN_OK) return fail_in(err, of_most, "member time_step_limit: item 1");
+    if (hp->ssm_dt_most >= hp->ssm_dt_least) return RN_OK;
+    return fail(err, RN_E_FORMAT, "member time_step_limit: %g is below the least, %g", (double)hp->ssm_dt_most,
+                (double)hp->ssm_dt_least);
 }
 
-rn_status config_refuse_ways(const struct hf_config *c, const struct json_node *root, const struct json_node *text,
+rn_status config_refuse_ways(struct hf_config *c, const struct json_node *root, const struct json_node *text,
                              rn_error *err) {
     rn_status st = check_quantization(c, root, err);
     if (st == RN_OK && text != root) st = check_quantization(c, text, err);
     if (st == RN_OK) st = check_activation(c, text, err);
     if (st == RN_OK) st = check_fixed(c, text, err);
-    return st == RN_OK ? check_time_steps(text, err) : st;
+    return st == RN_OK ? read_time_steps(c, text, err) : st;
 }

@@ -49,6 +49,11 @@ const struct hf_trait hf_traits[] = {
     {"mlp_bias", NULL, HF_MLP_BIAS},
     {"bias", "falcon", HF_BIAS},
     {"use_bias", NULL, HF_BIAS},
+    {"mamba_proj_bias", NULL, HF_BIAS},
+    {"attention_out_bias", "seed_oss", HF_OUTPUT_BIAS},
+    {"use_conv_bias", "mamba2", HF_CONV_BIAS},
+    {"mamba_conv_bias", NULL, HF_CONV_BIAS},
+    {"conv_bias", NULL, HF_CONV_BIAS},
     {"use_qk_norm", NULL, HF_QK_NORM},
     {"attention_k_eq_v", NULL, HF_KEYS_ARE_VALUES},
 };

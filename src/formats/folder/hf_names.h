@@ -31,6 +31,7 @@ enum hf_when {
     HF_KEYS_ARE_VALUES = 1 << 12, // in layers without window
     HF_IN_MXFP4 = 1 << 13,        // the experts' matrices
     HF_IN_FLOATS = 1 << 14,
+    HF_OUTPUT_BIAS = 1 << 15, // of attention
     HF_ATTENDS = 1 << 16,
     HF_RECURS = 1 << 17,
     HF_OWN_KV = 1 << 18,
@@ -42,8 +43,9 @@ enum hf_when {
     HF_EXPERTS_APART = 1 << 22,
     HF_EXPERTS_IN_ROWS = 1 << 23,
     HF_EXPERTS_IN_COLUMNS = 1 << 24,
-    HF_NEXTN = 1 << 25,   // of next-token-prediction layers alone
-    HF_OPTIONAL = 1 << 30 // no condition: it may be missing
+    HF_NEXTN = 1 << 25,     // of next-token-prediction layers alone
+    HF_CONV_BIAS = 1 << 26, // of recurrent layers
+    HF_OPTIONAL = 1 << 30   // no condition: it may be missing
 };
 
 struct hparam_default;

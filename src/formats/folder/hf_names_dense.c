@@ -41,12 +41,13 @@ static const struct hf_tensor_row gemma[] = {
     NORM_BEFORE_ATTENTION(HF_PLUS_ONE),
     NORM_BEFORE_FFN(HF_PLUS_ONE),
     ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    ATTENTION_BIASES_OF(IN_HALVES),
     GATED_FFN("mlp", "", HF_ALWAYS),
 };
 #define GEMMA2                                                                                                       \
     EMBEDDING, HEAD, FINAL_NORM(HF_PLUS_ONE), NORM_BEFORE_ATTENTION(HF_PLUS_ONE), NORMS_AROUND(HF_PLUS_ONE),         \
         WEIGHT(L "pre_feedforward_layernorm", B "ffn_norm", HF_ALWAYS, HF_PLUS_ONE),                                 \
-        ATTENTION_OF(IN_HALVES, HF_ALWAYS), GATED_FFN("mlp", "", HF_ALWAYS)
+        ATTENTION_OF(IN_HALVES, HF_ALWAYS), ATTENTION_BIASES_OF(IN_HALVES), GATED_FFN("mlp", "", HF_ALWAYS)
 static const struct hf_tensor_row gemma2[] = {GEMMA2};
 static const struct hf_tensor_row gemma3[] = {GEMMA2, QK_NORMS(HF_ALWAYS, HF_PLUS_ONE)};
 
@@ -78,12 +79,14 @@ static const struct hf_tensor_row olmo2[] = {
     FINAL_NORM(HF_AS_IT_IS),
     NORMS_AROUND(HF_AS_IT_IS),
     ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    ATTENTION_BIASES_OF(IN_HALVES),
     QK_NORMS(HF_ALWAYS, HF_AS_IT_IS),
     GATED_FFN("mlp", "", HF_ALWAYS),
 };
 static const struct hf_tensor_row cohere[] = {
     TRUNK,
     ATTENTION_OF(IN_HALVES, HF_ALWAYS), // already interleaved in transformers
+    ATTENTION_BIASES_OF(IN_HALVES),
     QK_NORMS(HF_QK_NORM, HF_AS_IT_IS),
     GATED_FFN("mlp", "", HF_ALWAYS),
 };

@@ -17,13 +17,14 @@ static const struct hf_tensor_row qwen2moe[] = {
     GATED_FFN("mlp.shared_expert", "_shexp", HF_EXPERTS),
     WEIGHT(L "mlp.shared_expert_gate", B "ffn_gate_inp_shexp", HF_EXPERTS),
 };
-static const struct hf_tensor_row qwen3moe[] = {QWEN_MOE, EXPERTS_IN_ROWS, QK_NORMS(HF_ALWAYS, HF_AS_IT_IS)};
-static const struct hf_tensor_row qwen3vlmoe[] = {QWEN_MOE, EXPERTS_IN_ROWS, EXPERTS_IN_COLUMNS,
-                                                  QK_NORMS(HF_ALWAYS, HF_AS_IT_IS)};
+#define QWEN3_MOE QWEN_MOE, EXPERTS_IN_ROWS, QK_NORMS(HF_ALWAYS, HF_AS_IT_IS), ATTENTION_BIASES_OF(IN_HALVES)
+static const struct hf_tensor_row qwen3moe[] = {QWEN3_MOE};
+static const struct hf_tensor_row qwen3vlmoe[] = {QWEN3_MOE, EXPERTS_IN_COLUMNS};
 static const struct hf_tensor_row olmoe[] = {
     TRUNK,
     NORM_BEFORE_FFN(HF_AS_IT_IS),
     ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    ATTENTION_BIASES_OF(IN_HALVES),
     QK_NORMS(HF_ALWAYS, HF_AS_IT_IS),
     ROUTER("mlp.gate"),
     EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),
@@ -90,6 +91,7 @@ static const struct hf_tensor_row llama4[] = {
     TRUNK,
     NORM_BEFORE_FFN(HF_AS_IT_IS),
     ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    ATTENTION_BIASES_OF(IN_HALVES),
     GATED_FFN("feed_forward", "", HF_DENSE),
     ROUTER("feed_forward.router"),
     {L "feed_forward.experts.gate_up_proj", B "ffn_gate_exps.weight", HF_EXPERTS, HF_TRANSPOSED_FIRST_HALF},
@@ -103,6 +105,7 @@ static const struct hf_tensor_row granitemoe[] = {
     TRUNK,
     NORM_BEFORE_FFN(HF_AS_IT_IS),
     ATTENTION_OF(INTERLEAVED, HF_ALWAYS),
+    ATTENTION_BIASES_OF(INTERLEAVED),
     GRANITE_EXPERTS,
 };
 

@@ -7,7 +7,9 @@ static const struct hf_tensor_row seed_oss[] = {
     WEIGHT(L "post_attention_layernorm", B "post_attention_norm", HF_ALWAYS),
     ATTENTION_OF(IN_HALVES, HF_ALWAYS),
     QKV_BIASES_OF(IN_HALVES, HF_ATTENTION_BIAS),
+    OUTPUT_BIAS(HF_OUTPUT_BIAS),
     GATED_FFN("mlp", "", HF_ALWAYS),
+    GATED_FFN_BIASES(HF_MLP_BIAS),
 };
 // Rotation is already interleaved in transformers.
 static const struct hf_tensor_row glm[] = {
@@ -22,13 +24,17 @@ static const struct hf_tensor_row ernie[] = {
     TRUNK,
     NORM_BEFORE_FFN(HF_AS_IT_IS),
     ATTENTION_OF(IN_HALVES, HF_ALWAYS), // already interleaved in transformers
+    QKV_BIASES_OF(IN_HALVES, HF_BIAS),
+    OUTPUT_BIAS(HF_BIAS),
     GATED_FFN("mlp", "", HF_ALWAYS),
+    GATED_FFN_BIASES(HF_BIAS),
 };
 #define UNGATED_FFN(when)                                                                                            \
     WEIGHT(L "mlp.up_proj", B "ffn_up", HF_ALWAYS), WEIGHT(L "mlp.down_proj", B "ffn_down", HF_ALWAYS),              \
         BIAS(L "mlp.up_proj", B "ffn_up", when), BIAS(L "mlp.down_proj", B "ffn_down", when)
 static const struct hf_tensor_row arcee[] = {TRUNK, NORM_BEFORE_FFN(HF_AS_IT_IS),
-                                             ATTENTION_OF(INTERLEAVED, HF_ALWAYS), UNGATED_FFN(HF_MLP_BIAS)};
+                                             ATTENTION_OF(INTERLEAVED, HF_ALWAYS), ATTENTION_BIASES_OF(INTERLEAVED),
+                                             UNGATED_FFN(HF_MLP_BIAS)};
 #define NORM_AND_BIAS(name, gguf) WEIGHT(name, gguf, HF_ALWAYS, HF_PLUS_ONE), BIAS(name, gguf, HF_ALWAYS)
 static const struct hf_tensor_row nemotron[] = {
     EMBEDDING,
@@ -45,6 +51,7 @@ static const struct hf_tensor_row olmo[] = {
     EMBEDDING,
     HEAD,
     ATTENTION_OF(INTERLEAVED, HF_ALWAYS),
+    ATTENTION_BIASES_OF(INTERLEAVED),
     GATED_FFN("mlp", "", HF_ALWAYS),
 };
 #define HUNYUAN                                                                                                      \
@@ -78,6 +85,7 @@ static const struct hf_tensor_row dots[] = {
     TRUNK,
     NORM_BEFORE_FFN(HF_AS_IT_IS),
     ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    ATTENTION_BIASES_OF(IN_HALVES),
     QK_NORMS(HF_ALWAYS, HF_AS_IT_IS),
     BEHIND_DENSE,
     {L "mlp.gate.e_score_correction_bias", B "exp_probs_b.bias", HF_EXPERTS},

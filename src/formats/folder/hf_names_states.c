@@ -5,7 +5,9 @@
 // Mamba-2 (Dao, Gu 2024). from: the name of the module in a layer.
 #define MAMBA2(from, when)                                                                                           \
     WEIGHT(L from ".in_proj", B "ssm_in", when), WEIGHT(L from ".conv1d", B "ssm_conv1d", when, HF_SQUEEZED),        \
-        BIAS(L from ".conv1d", B "ssm_conv1d", when), {L from ".dt_bias", B "ssm_dt.bias", when},                    \
+        BIAS(L from ".in_proj", B "ssm_in", (when) | HF_BIAS),                                                       \
+        BIAS(L from ".out_proj", B "ssm_out", (when) | HF_BIAS),                                                     \
+        BIAS(L from ".conv1d", B "ssm_conv1d", (when) | HF_CONV_BIAS), {L from ".dt_bias", B "ssm_dt.bias", when},   \
         {L from ".A_log", B "ssm_a", when, HF_MINUS_EXP_COLUMN}, {L from ".D", B "ssm_d", when, HF_COLUMN},          \
         WEIGHT(L from ".norm", B "ssm_norm", when, HF_BY_GROUP), WEIGHT(L from ".out_proj", B "ssm_out", when)
 
@@ -17,10 +19,20 @@ static const struct hf_tensor_row mamba2[] = {
     MAMBA2("mixer", HF_ALWAYS),
 };
 static const struct hf_tensor_row granitehybrid[] = {
-    TRUNK,           NORM_BEFORE_FFN(HF_AS_IT_IS), ATTENTION_OF(INTERLEAVED, HF_ATTENDS), MAMBA2("mamba", HF_RECURS),
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    ATTENTION_OF(INTERLEAVED, HF_ATTENDS),
+    MAMBA2("mamba", HF_RECURS),
+    QKV_BIASES_OF(INTERLEAVED, HF_ATTENDS | HF_ATTENTION_BIAS),
+    OUTPUT_BIAS(HF_ATTENDS | HF_ATTENTION_BIAS),
     GRANITE_EXPERTS,
 };
+#define LFM2_BIASES                                                                                                  \
+    BIAS(L "conv.conv", B "shortconv.conv", HF_RECURS | HF_CONV_BIAS),                                               \
+        BIAS(L "conv.in_proj", B "shortconv.in_proj", HF_RECURS | HF_CONV_BIAS),                                     \
+        BIAS(L "conv.out_proj", B "shortconv.out_proj", HF_RECURS | HF_CONV_BIAS)
 static const struct hf_tensor_row lfm2[] = {
+    LFM2_BIASES,
     EMBEDDING,
     HEAD,
     WEIGHT("embedding_norm", "token_embd_norm", HF_ALWAYS), // the output norm, in spite of both names
@@ -42,6 +54,7 @@ static const struct hf_tensor_row lfm2[] = {
 
 #define W(name, gguf, when) WEIGHT(L name, B gguf, when)
 static const struct hf_tensor_row lfm2moe[] = {
+    LFM2_BIASES,
     EMBEDDING,
     HEAD,
     WEIGHT("embedding_norm", "token_embd_norm", HF_ALWAYS),
@@ -110,8 +123,9 @@ static const struct hf_alias mamba2_aliases[] = {{AT(hp.ssm_n_head), "num_heads"
 static const struct hf_alias lfm2_aliases[] = {{AT(hp.n_ff), "block_ff_dim"}};
 
 static const struct hf_arch archs[] = {
-    {"Mamba2ForCausalLM", "mamba2", "mamba2", "backbone.", SILU, HF_UNTIED, TENSORS(mamba2), ALIASES(mamba2_aliases)},
-    {"GraniteMoeHybridForCausalLM", "granitemoehybrid", "granitehybrid", "model.", SILU, HF_UNTIED,
+    {"Mamba2ForCausalLM", "mamba2", "mamba2", "backbone.", SILU, HF_UNTIED | HF_CONV_BIAS, TENSORS(mamba2),
+     ALIASES(mamba2_aliases)},
+    {"GraniteMoeHybridForCausalLM", "granitemoehybrid", "granitehybrid", "model.", SILU, HF_UNTIED | HF_CONV_BIAS,
      TENSORS(granitehybrid)},
     {"Lfm2ForCausalLM", "lfm2", "lfm2", "model.", SILU, TENSORS(lfm2), ALIASES(lfm2_aliases)},
     {"Lfm2MoeForCausalLM", "lfm2_moe", "lfm2moe", "model.", SILU, TENSORS(lfm2moe)},

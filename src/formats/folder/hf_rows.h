@@ -1,4 +1,4 @@
-// formats/folder/hf_rows.h - rows that the tables of tensor names share, so that another architecture is a few lines. Private to hf_names_*.c.
+// formats/folder/hf_rows.h - rows that the tables of tensor names share, so that another architecture is a few lines. Private to this folder.
 //
 // Names stand without the architecture's prefix.
 #ifndef RN_FORMATS_FOLDER_HF_ROWS_H
@@ -43,6 +43,9 @@
 #define ATTENTION_OF_(q, k, when)  ATTENTION(q, k, when)
 #define QKV_BIASES_OF(forms, when) QKV_BIASES_OF_(forms, when)
 #define QKV_BIASES_OF_(q, k, when) QKV_BIASES(q, k, when)
+// Where config.json says attention_bias.
+#define ATTENTION_BIASES_OF(forms) ATTENTION_BIASES_OF_(forms)
+#define ATTENTION_BIASES_OF_(q, k) QKV_BIASES(q, k, HF_ATTENTION_BIAS), OUTPUT_BIAS(HF_ATTENTION_BIAS)
 
 // from: what the part is called ("mlp"), to: GGUF's suffix ("" or "_shexp").
 #define GATED_FFN(from, to, when)                         \

@@ -58,7 +58,7 @@ static const struct arch_facts facts[] = {
     {.name = "phi3"},
     // Olmo 3 uses this name too; it differs from Olmo 2 by its windows.
     {.name = "olmo2", .swa_period = 4, .swa_is_plain = true, .puts_swa_pattern = true},
-    {.name = "olmoe"},
+    {.name = "olmoe", .clamps_qkv = true},
     {.name = "smollm3", .rotation = ROTATION_NOT_FOURTH},
     {.name = "granite", .logit_divisor = true},
     {.name = "granitemoe", .gating = EXPERT_GATING_SOFTMAX_CHOSEN, .logit_divisor = true},
@@ -81,7 +81,11 @@ static const struct arch_facts facts[] = {
      DEFAULTS(bloom_defaults)},
     {.name = "opt", .rotation = ROTATION_NOWHERE, .has_layer_norm = true, DEFAULTS(opt_defaults)},
     // llama.cpp rounds the ramp's ends nevertheless; OpenAI's code and transformers do not.
-    {.name = "gpt-oss", .gating = EXPERT_GATING_SOFTMAX_CHOSEN, .swa_period = 2, .exact_ramp = true},
+    {.name = "gpt-oss",
+     .gating = EXPERT_GATING_SOFTMAX_CHOSEN,
+     .swa_period = 2,
+     .exact_ramp = true,
+     .own_gate = true},
     {.name = "deepseek2", .experts = EXPERTS_AFTER_DENSE, .is_mla = true},
     // Chunked attention with rotation in all but every fourth layer, which has neither.
     {.name = "llama4",
@@ -110,7 +114,7 @@ static const struct arch_facts facts[] = {
     {.name = "arcee"},
     {.name = "hunyuan-dense"},
     {.name = "nemotron", .has_layer_norm = true},
-    {.name = "olmo", .has_layer_norm = true, DEFAULTS(olmo_defaults)},
+    {.name = "olmo", .has_layer_norm = true, .clamps_qkv = true, DEFAULTS(olmo_defaults)},
     {.name = "ernie4_5-moe", .experts = EXPERTS_AFTER_DENSE, .weights_norm = true, .puts_moe_step = true},
     {.name = "hunyuan-moe", .weights_norm = true, DEFAULTS(hunyuan_defaults)},
     {.name = "dots1", .experts = EXPERTS_AFTER_DENSE, .gating = EXPERT_GATING_SIGMOID, .weights_norm = true},

@@ -66,6 +66,8 @@ struct arch_facts {
     bool logit_divisor;        // logit_scale divides
     bool is_mla;               // latent attention: keys are a latent vector and a rotated part
     bool has_layer_embd;       // embedding_length_per_layer_input is always said
+    bool clamps_qkv;           // clamp_qkv is possible
+    bool own_gate;             // no other activation than its own is possible
     bool short_conv;           // its recurrent layers are convolutions n_embd wide
     bool ff_is_4x;             // n_ff is 4 * n_embd where it is not said
     bool ff_over_used;         // n_ff_expert is n_ff / n_expert_used where it is not said; else n_ff

@@ -1,6 +1,7 @@
 // formats/hparams/hparam_rows.c - the table of hyper-parameters; see hparams.h. GGUF's names are
 // from ggml's docs/gguf.md and llama.cpp's src/llama-arch.cpp.
 #include "formats/hparams/hparams.h"
+#include "tensor/act_fn.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -82,6 +83,7 @@ const struct hparam_row hparam_rows[] = {
     {AT(hp.attn_temp_scale), FLOAT, 0, 1e3, KEY("attention.temperature_scale"), MEMBER("attn_scale", "rope.llama_4_scaling_beta")},
     {AT(hp.qk_norm), BOOL, KEY("runnel.qk_norm")},
     {AT(hp.rope_exact_ramp), BOOL, KEY("runnel.yarn_exact_ramp")},
+    {AT(hp.ffn_act), INT, 0, ACT_N_FNS, KEY("runnel.hidden_act")},
     {AT(hp.parallel_residual), BOOL, KEY("use_parallel_residual"), MEMBER("use_parallel_residual")},
     {AT(hp.n_embd_per_layer), INT, 1, MAX_WIDTH, OR_NONE, KEY("embedding_length_per_layer_input"), MEMBER("hidden_size_per_layer_input")},
 
@@ -95,7 +97,7 @@ const struct hparam_row hparam_rows[] = {
     {AT(hp.n_expert_group_used), INT, 0, MAX_EXPERTS, KEY("expert_group_used_count"), MEMBER("topk_group")},
     {AT(hp.expert_gating), INT, EXPERT_GATING_SOFTMAX, EXPERT_GATING_SOFTMAX_CHOSEN, OR_NONE, KEY("expert_gating_func")},
     {AT(hp.expert_weights_norm), BOOL, KEY("expert_weights_norm"), MEMBER("norm_topk_prob")},
-    {AT(clamp), FLOAT, 0, 0, KEY("attention.clamp_kqv")}, // clamping queries, keys and values is not supported
+    {AT(hp.clamp_qkv), FLOAT, 1e-6, 1e6, OR_NONE, KEY("attention.clamp_kqv"), MEMBER("clip_qkv")},
     {AT(hp.expert_weights_scale), FLOAT, 1e-6, 1e6, OR_NONE, KEY("expert_weights_scale"), MEMBER("routed_scaling_factor")},
     {AT(n_leading_dense), INT, 0, 1024, KEY("leading_dense_block_count"), MEMBER("first_k_dense_replace", "num_dense_layers", "moe_layer_start_index")},
     {AT(moe_step), INT, 1, 1024, OR_NONE, KEY("interleave_moe_layer_step"), MEMBER("interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_interval")},
@@ -115,6 +117,8 @@ const struct hparam_row hparam_rows[] = {
     {AT(hp.ssm_n_head), INT, 1, MAX_HEADS, KEY("ssm.time_step_rank"), MEMBER("mamba_n_heads", "linear_num_value_heads")},
     {AT(hp.ssm_n_group), INT, 1, MAX_HEADS, KEY("ssm.group_count"), MEMBER("n_groups", "mamba_n_groups", "linear_num_key_heads")},
     {AT(ssm_head_dim), INT, 1, 4096, MEMBER("mamba_d_head", "linear_value_head_dim")},
+    {AT(hp.ssm_dt_least), FLOAT, 0, 1e6, KEY("runnel.time_step_least")},
+    {AT(hp.ssm_dt_most), FLOAT, 1e-6, 1e6, OR_NONE, KEY("runnel.time_step_most")},
     {AT(attn_interval), INT, 1, 1024, KEY("full_attention_interval"), MEMBER("full_attention_interval")},
 
     {AT(ff_adjusted), BOOL, MEMBER("block_auto_adjust_ff_dim")},

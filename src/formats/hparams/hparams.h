@@ -48,7 +48,6 @@ struct raw_hparams {
     float ff_multiplier;
     int32_t ff_multiple;
     bool double_wide_ff; // config.json, gemma4: layers that share keys and values have twice the n_ff
-    float clamp;         // GGUF: must be 0
     float rope_alpha;    // config.json, hunyuan: rope_theta grows by it
     bool rope_switch;    // GGUF: rope.scaling.finetuned
 };

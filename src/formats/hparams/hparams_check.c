@@ -180,6 +180,21 @@ static void set_scales(struct raw_hparams *raw) {
     }
 }
 
+// Ways to compute that only some architectures have.
+static rn_status check_ways(const struct raw_hparams *raw, rn_error *err) {
+    const struct hparams *hp = &raw->hp;
+    if (hp->clamp_qkv != 0 && !raw->facts->clamps_qkv)
+        return fail(err, RN_E_UNSUPPORTED, "%s: %g is not supported in %s, whose published models have none",
+                    hparam_name_at(raw, AT(hp.clamp_qkv)).text, (double)hp->clamp_qkv, hp->arch);
+    if (hp->ffn_act != 0 && (raw->facts->own_gate || raw->facts->recurrent != RECURRENT_NONE))
+        return fail(err, RN_E_UNSUPPORTED, "%s: %" PRId32 " is not supported in %s",
+                    hparam_name_at(raw, AT(hp.ffn_act)).text, hp->ffn_act, hp->arch);
+    if (hp->ssm_dt_most != 0 && hp->ssm_dt_most < hp->ssm_dt_least)
+        return fail(err, RN_E_FORMAT, "%s: %g is below the least, %g", hparam_name_at(raw, AT(hp.ssm_dt_most)).text,
+                    (double)hp->ssm_dt_most, (double)hp->ssm_dt_least);
+    return RN_OK;
+}
+
 bool hparams_qk_norm_by_rule(const struct arch_facts *f, int32_t n_expert) {
     return f->swa_is_chunk && n_expert != LARGEST_LLAMA4;
 }
@@ -190,6 +205,7 @@ rn_status hparams_check(struct raw_hparams *raw, rn_error *err) {
     if (st == RN_OK) st = hparams_check_rope(raw, err);
     if (st == RN_OK) st = check_experts(raw, err);
     if (st == RN_OK) st = hparams_check_states(raw, err);
+    if (st == RN_OK) st = check_ways(raw, err);
     if (st == RN_OK) set_scales(raw);
     const bool says_norm = raw->spelled[hparam_row_at(AT(hp.qk_norm)) - hparam_rows] != NULL;
     if (raw->source == HPARAMS_GGUF && !says_norm)
