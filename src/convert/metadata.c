@@ -145,6 +145,7 @@ static void put_own_number(gguf_writer *w, const struct hparams *h, const char *
 static void put_own(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, const log_sink *log) {
     if (h->rope_scaling == ROPE_SCALING_YARN && h->rope_exact_ramp != f->exact_ramp)
         put_own_bool(w, h, "runnel.yarn_exact_ramp", h->rope_exact_ramp, log);
+    if (h->residual_of_norm) put_own_bool(w, h, "runnel.residual_of_norm", true, log);
     if (h->ffn_act != 0) put_own_number(w, h, "runnel.hidden_act", AT(ffn_act), log);
     if (h->ssm_dt_least != 0) put_own_number(w, h, "runnel.time_step_least", AT(ssm_dt_least), log);
     if (h->ssm_dt_most != 0) put_own_number(w, h, "runnel.time_step_most", AT(ssm_dt_most), log);

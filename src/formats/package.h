@@ -114,6 +114,7 @@ struct hparams {
     float attn_temp_scale;
     bool qk_norm;           // llama4: queries and keys that are rotated are normed
     bool parallel_residual; // attention and feed-forward read the same input (gptneox)
+    bool residual_of_norm;  // bloom: what a block adds is added to its normed input
     // Mixtures of experts; all 0 without.
     int32_t n_expert, n_expert_used, n_expert_shared, n_ff_expert, n_ff_shared;
     int32_t n_expert_group, n_expert_group_used; // routing within groups; 0: none

@@ -31,6 +31,7 @@ uint32_t arch_model_flags(const struct hparams *h) {
     if (!h->parallel_residual) flags |= MODEL_SEQUENTIAL;
     if (h->qk_norm) flags |= MODEL_QK_NORM;
     if (h->q_lora_rank > 0) flags |= MODEL_Q_LORA;
+    if (h->residual_of_norm) flags |= MODEL_RESIDUAL_OF_NORM;
     return flags;
 }
 

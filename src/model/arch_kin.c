@@ -93,8 +93,15 @@ const struct arch arch_olmo = {TENSORS(olmo_tensors), BEGIN(begin), LAYER(olmo_l
         TENSORS_SHARED_EXPERT
 
 // ERNIE 4.5 (Baidu 2025): softmax over all experts; a bias is added for choosing.
-static const struct tensor_spec ernie_moe_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION,
-                                                       TENSORS_MIXED};
+#define SHARED_BIAS(role, name, width) {role, name, width, .optional = true, .when.only = LAYER_EXPERTS}
+static const struct tensor_spec ernie_moe_tensors[] = {
+    TENSORS_HEAD,
+    TENSORS_ATTN_NORM,
+    TENSORS_ATTENTION,
+    TENSORS_MIXED,
+    SHARED_BIAS(ROLE_GATE_SHARED_BIAS, "blk.%d.ffn_gate_shexp.bias", DIM_FF_SHARED),
+    SHARED_BIAS(ROLE_UP_SHARED_BIAS, "blk.%d.ffn_up_shexp.bias", DIM_FF_SHARED),
+    SHARED_BIAS(ROLE_DOWN_SHARED_BIAS, "blk.%d.ffn_down_shexp.bias", DIM_EMBD)};
 static const struct op_spec ernie_moe_layer[] = {TO_QKV, OPS_ROPE, FROM_QKV, EXPERTS_OR_DENSE, ADD(BUF_DELTA, BUF_X)};
 const struct arch arch_ernie_moe = {TENSORS(ernie_moe_tensors), BEGIN(begin), LAYER(ernie_moe_layer), END(end)};
 

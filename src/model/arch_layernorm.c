@@ -41,7 +41,19 @@ static const struct tensor_spec bloom_tensors[] = {TENSORS_EMBD,
                                                    TENSORS_FFN_PLAIN};
 static const struct op_spec bloom_begin[] = {OPS_EMBED,
                                              LAYER_NORM(BUF_X, BUF_X, ROLE_EMBD_NORM, ROLE_EMBD_NORM_BIAS)};
-const struct arch arch_bloom = {TENSORS(bloom_tensors), BEGIN(bloom_begin), LAYER(gpt2_layer), END(end)};
+#define RESIDUAL_OF_NORM {OP_COPY, .src = BUF_NORMED, .dst = BUF_X, .when.only = MODEL_RESIDUAL_OF_NORM}
+static const struct op_spec bloom_layer[] = {
+    NORM_1,
+    RESIDUAL_OF_NORM,
+    OPS_QKV(BUF_NORMED),
+    OPS_ATTEND,
+    ADD(BUF_DELTA, BUF_X),
+    NORM_2,
+    RESIDUAL_OF_NORM,
+    OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, ACT_FN_GELU_TANH),
+    ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_bloom = {TENSORS(bloom_tensors), BEGIN(bloom_begin), LAYER(bloom_layer), END(end)};
 
 // ---- rotary positions -----------------------------------------------------------------------------------------------------
 
@@ -65,6 +77,19 @@ static const struct op_spec gptneox_layer[] = {
 const struct arch arch_gptneox = {TENSORS(gptneox_tensors), BEGIN(begin), LAYER(gptneox_layer), END(end),
                                   .rope_halves = true};
 
+// Without a second norm the feed-forward reads the same input as attention.
+#define TENSORS_NORM_2_IF_ANY                                                                                        \
+    {ROLE_FFN_NORM, "blk.%d.ffn_norm.weight", DIM_EMBD, .optional = true}, {                                         \
+        ROLE_FFN_NORM_BIAS, "blk.%d.ffn_norm.bias", DIM_EMBD, .optional = true                                       \
+    }
+#define NORM_2_IF_ANY                                                                                                \
+    {OP_LAYER_NORM,                                                                                                  \
+     .src = BUF_X,                                                                                                   \
+     .dst = BUF_NORMED,                                                                                              \
+     .vec = ROLE_FFN_NORM,                                                                                           \
+     .vec2 = ROLE_FFN_NORM_BIAS,                                                                                     \
+     .when.if_role = ROLE_FFN_NORM}
+
 // Falcon (Almazrouei et al. 2023, 2311.16867): both blocks read one norm; in larger models attention has its own.
 static const struct tensor_spec falcon_tensors[] = {
     TENSORS_HEAD,
@@ -73,6 +98,7 @@ static const struct tensor_spec falcon_tensors[] = {
     {ROLE_ATTN_NORM_2, "blk.%d.attn_norm_2.weight", DIM_EMBD, .optional = true, .fallback = ROLE_ATTN_NORM},
     {ROLE_ATTN_NORM_2_BIAS, "blk.%d.attn_norm_2.bias", DIM_EMBD, .optional = true, .fallback = ROLE_ATTN_NORM_BIAS},
     TENSORS_ATTENTION_FUSED,
+    TENSORS_NORM_2_IF_ANY,
     TENSORS_FFN_PLAIN};
 static const struct op_spec falcon_layer[] = {
     NORM_1,
@@ -81,18 +107,33 @@ static const struct op_spec falcon_layer[] = {
     OPS_ROPE,
     OPS_ATTEND,
     ADD(BUF_DELTA, BUF_X),
+    NORM_2_IF_ANY,
     OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, ACT_FN_GELU),
     ADD(BUF_DELTA, BUF_X),
 };
 const struct arch arch_falcon = {TENSORS(falcon_tensors), BEGIN(begin), LAYER(falcon_layer), END(end),
                                  .rope_halves = true};
 
-// Phi-2 (Li et al. 2023, 2309.05463): both blocks read one norm.
-static const struct tensor_spec phi2_tensors[] = {TENSORS_HEAD, TENSORS_OUTPUT_NORM_BIAS, TENSORS_NORM_1,
-                                                  TENSORS_ATTENTION_FUSED, TENSORS_FFN_PLAIN};
+// Phi-2 (Li et al. 2023, 2309.05463): both blocks read one norm. Queries and keys may be normed, all heads alike.
+// clang-format off
+#define TENSORS_QK_LAYER_NORM \
+    {ROLE_Q_NORM, "blk.%d.attn_q_norm.weight", DIM_HEAD, .optional = true}, \
+    {ROLE_Q_NORM_BIAS, "blk.%d.attn_q_norm.bias", DIM_HEAD, .optional = true}, \
+    {ROLE_K_NORM, "blk.%d.attn_k_norm.weight", DIM_HEAD, .optional = true}, \
+    {ROLE_K_NORM_BIAS, "blk.%d.attn_k_norm.bias", DIM_HEAD, .optional = true}
+#define OPS_QK_LAYER_NORM \
+    {OP_LAYER_NORM, .src = BUF_Q, .dst = BUF_Q, .vec = ROLE_Q_NORM, .vec2 = ROLE_Q_NORM_BIAS, \
+     .heads = DIM_HEADS, .when.if_role = ROLE_Q_NORM}, \
+    {OP_LAYER_NORM, .src = BUF_K, .dst = BUF_K, .vec = ROLE_K_NORM, .vec2 = ROLE_K_NORM_BIAS, \
+     .heads = DIM_HEADS_KV, .when.if_role = ROLE_K_NORM}
+// clang-format on
+static const struct tensor_spec phi2_tensors[] = {TENSORS_HEAD,          TENSORS_OUTPUT_NORM_BIAS,
+                                                  TENSORS_NORM_1,        TENSORS_ATTENTION_FUSED,
+                                                  TENSORS_QK_LAYER_NORM, TENSORS_FFN_PLAIN};
 static const struct op_spec phi2_layer[] = {
     NORM_1,
     OPS_QKV(BUF_NORMED),
+    OPS_QK_LAYER_NORM,
     OPS_ROPE,
     OPS_ATTEND,
     ADD(BUF_DELTA, BUF_X),
@@ -126,16 +167,10 @@ const struct arch arch_starcoder2 = {TENSORS(starcoder2_tensors), BEGIN(begin), 
 #define OPS_QK_NORM_BY_HEAD                                                                                          \
     QK_NORM_BY_HEAD(BUF_Q, ROLE_Q_NORM, DIM_HEADS), QK_NORM_BY_HEAD(BUF_K, ROLE_K_NORM, DIM_HEADS_KV)
 
-// StableLM: without a second norm the feed-forward reads the same input as attention.
+// StableLM; that of 12B has parallel blocks and norms of queries and keys.
 static const struct tensor_spec stablelm_tensors[] = {
-    TENSORS_HEAD,
-    TENSORS_OUTPUT_NORM_BIAS,
-    TENSORS_NORM_1,
-    TENSORS_ATTENTION,
-    TENSORS_QK_NORM_BY_HEAD,
-    {ROLE_FFN_NORM, "blk.%d.ffn_norm.weight", DIM_EMBD, .optional = true},
-    {ROLE_FFN_NORM_BIAS, "blk.%d.ffn_norm.bias", DIM_EMBD, .optional = true},
-    TENSORS_FFN_GATED};
+    TENSORS_HEAD,          TENSORS_OUTPUT_NORM_BIAS, TENSORS_NORM_1, TENSORS_ATTENTION, TENSORS_QK_NORM_BY_HEAD,
+    TENSORS_NORM_2_IF_ANY, TENSORS_FFN_GATED};
 static const struct op_spec stablelm_layer[] = {
     NORM_1,
     OPS_QKV(BUF_NORMED),
@@ -143,8 +178,7 @@ static const struct op_spec stablelm_layer[] = {
     OPS_ROPE,
     OPS_ATTEND,
     ADD(BUF_DELTA, BUF_X),
-    {OP_LAYER_NORM, .src = BUF_X, .dst = BUF_NORMED, .vec = ROLE_FFN_NORM, .vec2 = ROLE_FFN_NORM_BIAS,
-     .when.if_role = ROLE_FFN_NORM},
+    NORM_2_IF_ANY,
     OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
     ADD(BUF_DELTA, BUF_X),
 };

@@ -114,7 +114,9 @@ enum role {
     ROLE_V_BIAS,
     ROLE_O_BIAS,
     ROLE_Q_NORM,
+    ROLE_Q_NORM_BIAS,
     ROLE_K_NORM,
+    ROLE_K_NORM_BIAS,
     ROLE_SINKS,
     ROLE_POST_ATTN_NORM,
     // Feed-forward.
@@ -161,8 +163,11 @@ enum role {
     ROLE_POST_EXPERTS_NORM,
     ROLE_POST_DENSE_NORM,
     ROLE_GATE_SHARED,
+    ROLE_GATE_SHARED_BIAS,
     ROLE_UP_SHARED,
+    ROLE_UP_SHARED_BIAS,
     ROLE_DOWN_SHARED,
+    ROLE_DOWN_SHARED_BIAS,
     ROLE_SHARED_GATE,
     // Recurrent layers.
     ROLE_SSM_IN,

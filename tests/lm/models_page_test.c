@@ -121,6 +121,11 @@ static void put_peer(FILE *to, const json_t *wide, const json_t *published, cons
 static const char types_head[] = "\nThe types: ";
 static const char parts_head[] =
     "\n"
+    "The gated norm of Mamba-2 layers is one of each group of heads, not of the whole row: so mamba_ssm, which trained them, has it (`group_size =\n"
+    "d_ssm // ngroups`), and transformers 5.23 and llama.cpp with it. Older releases of transformers normed the whole row. Published models where\n"
+    "that differs have several groups (Codestral Mamba and Nemotron-H 8; Granite 4, Bamba and Falcon-H1 have 1): mamba2-groups and\n"
+    "granite-hybrid-groups have two and three.\n"
+    "\n"
     "## Where llama.cpp reads files otherwise\n"
     "\n"
     "Folder and converted file give the logits of transformers here; the file gives others in llama.cpp, or does not load. Each cause was found in\n"

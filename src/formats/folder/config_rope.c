@@ -114,15 +114,16 @@ static rn_status read_proportional(struct hf_config *c, const struct json_node *
 }
 
 // Hunyuan: called "dynamic", but its alpha scales the base by the constant alpha^(d / (d - 2))
-// (NTK-aware scaling).
+// (NTK-aware scaling). Without an alpha nothing is scaled within the context that the model was trained for (docs/rope.md).
 static rn_status read_alpha(struct hf_config *c, const struct json_node *rope, struct package *p, rn_error *err) {
     struct hparams *hp = &c->raw.hp;
     const int32_t d = hp->head_dim ? hp->head_dim : hp->n_head ? hp->n_embd / hp->n_head : 0;
     (void)rope;
     (void)p;
-    if (c->raw.rope_alpha == 0 || d <= 2)
-        return fail(err, RN_E_UNSUPPORTED, "member %s.rope_type: \"dynamic\" is not supported without an alpha",
-                    c->raw.rope_object);
+    if (c->raw.rope_alpha == 0) return RN_OK;
+    if (d <= 2)
+        return fail(err, RN_E_UNSUPPORTED, "member %s.alpha: heads of %" PRId32 " are not supported with it",
+                    c->raw.rope_object, d);
     const double alpha = (double)c->raw.rope_alpha, theta = hp->rope_theta != 0 ? (double)hp->rope_theta : 10000;
     const double grown = theta * alpha * rope_power(alpha, 2.0 / (d - 2)),
                  most = hparam_row_at(AT(hp.rope_theta))->max;

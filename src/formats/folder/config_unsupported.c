@@ -61,21 +61,15 @@ static const struct {
     {NULL, "scale_attn_by_inverse_layer_idx", "false"},
     {NULL, "scale_attn_weights", "true"},
     {NULL, "add_cross_attention", "false"},
-    {NULL, "apply_residual_connection_post_layernorm", "false"},
     {NULL, "alibi", "false"},
-    {NULL, "parallel_attn", "true"},
-    {NULL, "qk_layernorm", "false"},
     {NULL, "do_layer_norm_before", "true"},
     {NULL, "enable_bias", "true"},
     {NULL, "_remove_final_layer_norm", "false"},
     {NULL, "layer_norm_elementwise_affine", "true"},
     {NULL, "use_bidirectional_attention", "false", "vision"}, // bidirectional attention among image tokens only
     {NULL, "moe_layer_freq", "1"},
-    {NULL, "rope_interleave", "true"},
     {NULL, "swiglu_limit", "7.0"},
     {NULL, "swiglu_alpha", "1.702"},
-    {"starcoder", "multi_query", "true"},
-    {"stablelm", "use_parallel_residual", "false"},
     {"mamba2", "rms_norm", "true"},
 };
 

@@ -9,21 +9,30 @@
 
 // ---- one tensor for each expert -----------------------------------------------------------------
 
-static bool is_like(const struct safetensors_record *a, const struct safetensors_record *b) {
-    return a->n_dims == 2 && b->n_dims == 2 && a->dims[0] == b->dims[0] && a->dims[1] == b->dims[1] &&
-           a->type == b->type;
+static bool is_like(const struct safetensors_record *a, const struct safetensors_record *b, int n_dims) {
+    return a->n_dims == n_dims && b->n_dims == n_dims && a->dims[0] == b->dims[0] &&
+           (n_dims == 1 || a->dims[1] == b->dims[1]) && a->type == b->type;
 }
+
+// How many there are: matrices of experts, or vectors of heads.
+static int32_t n_stacked(const struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer) {
+    const struct layer_hparams *l = hf_layer(r, layer);
+    return row->form == HF_STACKED_QUERIES ? l->n_head
+           : row->form == HF_STACKED_KEYS  ? l->n_head_kv
+                                           : r->c->raw.hp.n_expert;
+}
+static int dims_stacked(const struct hf_tensor_row *row) { return row->form == HF_STACKED ? 2 : 1; }
 
 // Checks that all experts' tensors exist and have one shape and type; *first is the first expert's.
 static rn_status check_stack(struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer,
                              struct hf_found **first) {
-    for (int32_t e = 0; e < r->c->raw.hp.n_expert; e++) {
+    for (int32_t e = 0; e < n_stacked(r, row, layer); e++) {
         struct hf_found *f = hf_look_up(r, hf_tensor_name(r, row->name, layer, e).text);
         if (!f) return hf_missing(r, row, layer, e);
         if (e == 0) *first = f;
         const rn_status st = hf_check_type(r, f);
         if (st != RN_OK) return st;
-        if (!is_like((*first)->t, f->t))
+        if (!is_like((*first)->t, f->t, dims_stacked(row)))
             return hf_in_tensor(r, f,
                                 fail(r->err, RN_E_FORMAT, "has another shape or type than %s", (*first)->t->name));
         f->used = true;
@@ -33,7 +42,8 @@ static rn_status check_stack(struct hf_reader *r, const struct hf_tensor_row *ro
 
 rn_status hf_stack(struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer) {
     struct hf_found *first = NULL;
-    const int32_t n = r->c->raw.hp.n_expert;
+    const int32_t n = n_stacked(r, row, layer);
+    const int n_dims = dims_stacked(row);
     rn_status st = check_stack(r, row, layer, &first);
     if (st != RN_OK) return st;
     const size_t n_each = (size_t)(first->t->end - first->t->begin);
@@ -42,8 +52,9 @@ rn_status hf_stack(struct hf_reader *r, const struct hf_tensor_row *row, int32_t
         return fail(r->err, RN_E_FORMAT, "tensors: the size of all overflows");
     if (r->counts) return hf_count(r, n_bytes);
     const struct hf_name name = hf_name_of(row->gguf, layer, 0);
-    const uint64_t ne[] = {first->t->dims[1], first->t->dims[0], (uint64_t)n};
-    const struct tensor_claim claim = hf_claim_of(&name, first->t->type->type, 3, ne);
+    const uint64_t *d = first->t->dims,
+                   ne[] = {n_dims == 2 ? d[1] : d[0], n_dims == 2 ? d[0] : (uint64_t)n, (uint64_t)n};
+    const struct tensor_claim claim = hf_claim_of(&name, first->t->type->type, n_dims + 1, ne);
     if ((st = package_add_tensor(r->p, &claim, r->err)) != RN_OK) return hf_in_tensor(r, first, st);
     for (int32_t e = 0; e < n; e++) {
         const struct hf_found *f = hf_look_up(r, hf_tensor_name(r, row->name, layer, e).text);

@@ -14,6 +14,16 @@ static uint64_t halved(const struct hf_sizes *s, uint64_t r) {
     return in >= s->n_rot ? r : r - in + in % half * 2 + in / half;
 }
 
+// The last n_rot of n rows, halves to pairs.
+static uint64_t rotated_pairs(const struct hf_sizes *s, uint64_t r, uint64_t n) {
+    const uint64_t in = r % n, at = in - (n - s->n_rot);
+    return in < n - s->n_rot ? r : r - at + at % 2 * (s->n_rot / 2) + at / 2;
+}
+static uint64_t latent_queries(const struct hf_sizes *s, uint64_t r) {
+    return rotated_pairs(s, r, s->nope + s->n_rot);
+}
+static uint64_t latent_keys(const struct hf_sizes *s, uint64_t r) { return rotated_pairs(s, r, s->head_dim); }
+
 // [key head][queries of it, key, value] -> queries | keys | values.
 static uint64_t grouped(const struct hf_sizes *s, uint64_t r) {
     const uint64_t d = s->head_dim, per_group = s->n_head / s->n_head_kv, group = (per_group + 2) * d;
@@ -56,6 +66,8 @@ static uint64_t other_half(const struct hf_sizes *s, uint64_t c) { return (c + s
 // ---- number of rows that a folder's tensor must have --------------------------------------------
 
 static uint64_t of_queries(const struct hf_sizes *s) { return s->n_head * s->head_dim; }
+static uint64_t of_latent_queries(const struct hf_sizes *s) { return s->n_head * (s->nope + s->n_rot); }
+static uint64_t of_latent_keys(const struct hf_sizes *s) { return s->head_dim; }
 static uint64_t of_keys(const struct hf_sizes *s) { return s->n_head_kv * s->head_dim; }
 static uint64_t of_qkv(const struct hf_sizes *s) { return (s->n_head + 2 * s->n_head_kv) * s->head_dim; }
 static uint64_t of_qkvz(const struct hf_sizes *s) { return s->key_heads * qkvz_group(s); }
@@ -228,6 +240,8 @@ static const struct form forms[HF_N_FORMS] = {
     [HF_MINUS_EXP_COLUMN] = {column, .change = HF_NUMBERS_MINUS_EXP},
     [HF_KEYS_OF_LATENT] = {latent_heads, .rows = NOPE, .turned = true},
     [HF_VALUES_OF_LATENT] = {latent_heads, .rows = VALUE},
+    [HF_LATENT_QUERIES_INTERLEAVED] = {rows, of_latent_queries, latent_queries},
+    [HF_LATENT_KEYS_INTERLEAVED] = {rows, of_latent_keys, latent_keys},
     [HF_QKV_OF_QKVZ] = {rows, of_qkvz, qkv_of_qkvz, LINEAR_QKV},
     [HF_Z_OF_QKVZ] = {rows, of_qkvz, z_of_qkvz, GATES},
     [HF_TILED_QKV] = {rows, of_linear_qkv, tiled_qkv},

@@ -26,7 +26,9 @@ enum hf_form {
     HF_TRANSPOSED_SECOND_HALF,
     HF_TRANSPOSED_EVEN,
     HF_TRANSPOSED_ODD,
-    HF_STACKED,           // "%e": matrices of all experts, one after the other
+    HF_STACKED,         // "%e": matrices of all experts, one after the other
+    HF_STACKED_QUERIES, // "%e": vectors of all heads of queries, one after the other
+    HF_STACKED_KEYS,
     HF_WITHOUT_FIRST_TWO, // rows
     HF_FLAT,              // [1, n] -> [n]
     HF_SQUEEZED,          // [channels, 1, taps] -> [channels, taps]
@@ -36,6 +38,9 @@ enum hf_form {
     HF_MINUS_EXP_COLUMN,
     HF_KEYS_OF_LATENT, // rows [head][nope, value] of the latent's width -> [head][width][nope]
     HF_VALUES_OF_LATENT,
+    // The rotated rows at the end of each head, of the only key: halves become pairs.
+    HF_LATENT_QUERIES_INTERLEAVED,
+    HF_LATENT_KEYS_INTERLEAVED,
     HF_QKV_OF_QKVZ, // rows [key head][q, k, values, gates] -> all q, all k, all v
     HF_Z_OF_QKVZ,
     // The value heads of a key head, which lie side by side, go as far apart as there are key heads: [key head][its v] -> [v][key head].

@@ -54,6 +54,11 @@ const struct hf_trait hf_traits[] = {
     {"use_conv_bias", "mamba2", HF_CONV_BIAS},
     {"mamba_conv_bias", NULL, HF_CONV_BIAS},
     {"conv_bias", NULL, HF_CONV_BIAS},
+    {"qk_layernorm", NULL, HF_QK_NORM},
+    {"parallel_attn", "falcon", HF_IN_TURN, true},
+    {"use_parallel_residual", "stablelm", HF_IN_TURN, true},
+    {"rope_interleave", "deepseek2", HF_ROPE_PAIRS},
+    {"rope_interleave", "deepseek2", HF_ROPE_HALVES, true},
     {"use_qk_norm", NULL, HF_QK_NORM},
     {"attention_k_eq_v", NULL, HF_KEYS_ARE_VALUES},
 };

@@ -45,7 +45,11 @@ enum hf_when {
     HF_EXPERTS_IN_COLUMNS = 1 << 24,
     HF_NEXTN = 1 << 25,     // of next-token-prediction layers alone
     HF_CONV_BIAS = 1 << 26, // of recurrent layers
-    HF_OPTIONAL = 1 << 30   // no condition: it may be missing
+    HF_IN_TURN = 1 << 27,   // the feed-forward part reads what attention has been added to
+    // Latent attention: what is rotated is stored in pairs, or half by half.
+    HF_ROPE_PAIRS = 1 << 28,
+    HF_ROPE_HALVES = 1 << 29,
+    HF_OPTIONAL = 1 << 30 // no condition: it may be missing
 };
 
 struct hparam_default;

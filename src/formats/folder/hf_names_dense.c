@@ -59,6 +59,8 @@ static const struct hf_tensor_row phi2[] = {
     BOTH(L "self_attn.q_proj", B "attn_q", HF_ALWAYS),
     BOTH(L "self_attn.k_proj", B "attn_k", HF_ALWAYS),
     BOTH(L "self_attn.v_proj", B "attn_v", HF_ALWAYS),
+    BOTH(L "self_attn.q_layernorm", B "attn_q_norm", HF_QK_NORM),
+    BOTH(L "self_attn.k_layernorm", B "attn_k_norm", HF_QK_NORM),
     BOTH(L "self_attn.dense", B "attn_output", HF_ALWAYS),
     BOTH(L "mlp.fc1", B "ffn_up", HF_ALWAYS),
     BOTH(L "mlp.fc2", B "ffn_down", HF_ALWAYS),
@@ -93,15 +95,19 @@ static const struct hf_tensor_row cohere[] = {
 // Layer norms with biases.
 #define TRUNK_OF_LAYER_NORMS                                                                                         \
     EMBEDDING, HEAD, BOTH("norm", "output_norm", HF_ALWAYS), BOTH(L "input_layernorm", B "attn_norm", HF_ALWAYS),    \
-        BOTH(L "post_attention_layernorm", B "ffn_norm", HF_ALWAYS), ATTENTION_OF(IN_HALVES, HF_ALWAYS)
+        ATTENTION_OF(IN_HALVES, HF_ALWAYS)
 static const struct hf_tensor_row stablelm[] = {
     TRUNK_OF_LAYER_NORMS,
+    BOTH(L "post_attention_layernorm", B "ffn_norm", HF_IN_TURN),
+    WEIGHT(L "self_attn.q_layernorm.norms.%e", B "attn_q_norm", HF_QK_NORM, HF_STACKED_QUERIES),
+    WEIGHT(L "self_attn.k_layernorm.norms.%e", B "attn_k_norm", HF_QK_NORM, HF_STACKED_KEYS),
     QKV_BIASES_OF(IN_HALVES, HF_ATTENTION_BIAS),
     GATED_FFN("mlp", "", HF_ALWAYS),
     FREQUENCIES,
 };
 static const struct hf_tensor_row starcoder2[] = {
     TRUNK_OF_LAYER_NORMS,
+    BOTH(L "post_attention_layernorm", B "ffn_norm", HF_ALWAYS),
     QKV_BIASES_OF(IN_HALVES, HF_BIAS),
     OUTPUT_BIAS(HF_BIAS),
     WEIGHT(L "mlp.c_fc", B "ffn_up", HF_ALWAYS),
@@ -178,7 +184,7 @@ static const struct hf_arch archs[] = {
     {"GraniteForCausalLM", "granite", "granite", "model.", SILU, HF_UNTIED, TENSORS(llama)},
     {"CohereForCausalLM", "cohere", "command-r", "model.", SILU, TENSORS(cohere), ALIASES(cohere_aliases)},
     {"Cohere2ForCausalLM", "cohere2", "cohere2", "model.", SILU, TENSORS(cohere)},
-    {"StableLmForCausalLM", "stablelm", "stablelm", "model.", SILU, HF_UNTIED, TENSORS(stablelm)},
+    {"StableLmForCausalLM", "stablelm", "stablelm", "model.", SILU, HF_UNTIED | HF_IN_TURN, TENSORS(stablelm)},
     {"Starcoder2ForCausalLM", "starcoder2", "starcoder2", "model.", GELU_TANH, HF_BIAS, TENSORS(starcoder2)},
     {"Glm4ForCausalLM", "glm4", "glm4", "model.", SILU, HF_UNTIED, TENSORS(glm4)},
     {"Glm4vForConditionalGeneration", "glm4v_text", "glm4", "model.", SILU, HF_UNTIED, TENSORS(glm4v)},

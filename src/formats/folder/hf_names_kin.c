@@ -74,8 +74,13 @@ static const struct hf_tensor_row hunyuan_moe[] = {
         GATED_FFN("mlp.shared_experts", "_shexp", HF_EXPERTS | HF_SHARED_EXPERTS)
 static const struct hf_tensor_row ernie_moe[] = {
     TRUNK,
+    BIAS("lm_head", "output", HF_BIAS | HF_UNTIED),
     NORM_BEFORE_FFN(HF_AS_IT_IS),
     ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    QKV_BIASES_OF(IN_HALVES, HF_BIAS),
+    OUTPUT_BIAS(HF_BIAS),
+    GATED_FFN_BIASES(HF_BIAS | HF_DENSE),
+    GATED_FFN_BIASES_OF("mlp.shared_experts", "_shexp", HF_BIAS | HF_EXPERTS | HF_SHARED_EXPERTS),
     BEHIND_DENSE,
     {L "mlp.moe_statics.e_score_correction_bias", B "exp_probs_b.bias", HF_EXPERTS, HF_FLAT},
     // Next-token prediction without a final norm, which the GGUF form of such layers cannot express.

@@ -34,7 +34,8 @@ static const struct hf_tensor_row bigcode[] = {
     BOTH("ln_f", "output_norm", HF_ALWAYS),
     BOTH(H "ln_1", B "attn_norm", HF_ALWAYS),
     BOTH(H "ln_2", B "ffn_norm", HF_ALWAYS),
-    BOTH(H "attn.c_attn", B "attn_qkv", HF_ALWAYS),
+    WEIGHT(H "attn.c_attn", B "attn_qkv", HF_ALWAYS, HF_QKV_GROUPED), // of one key head, that is no other order
+    BIAS(H "attn.c_attn", B "attn_qkv", HF_ALWAYS, HF_QKV_GROUPED),
     BOTH(H "attn.c_proj", B "attn_output", HF_ALWAYS),
     BOTH(H "mlp.c_fc", B "ffn_up", HF_ALWAYS),
     BOTH(H "mlp.c_proj", B "ffn_down", HF_ALWAYS),
@@ -73,6 +74,7 @@ static const struct hf_tensor_row falcon[] = {
     HEAD,
     BOTH("ln_f", "output_norm", HF_ALWAYS),
     BOTH(H "input_layernorm", B "attn_norm", HF_ONE_NORM),
+    BOTH(H "post_attention_layernorm", B "ffn_norm", HF_IN_TURN),
     BOTH(H "ln_attn", B "attn_norm_2", HF_TWO_NORMS), // the order of the numbers in GGUF
     BOTH(H "ln_mlp", B "attn_norm", HF_TWO_NORMS),
     WEIGHT(H "self_attention.query_key_value", B "attn_qkv", HF_ALWAYS, HF_QKV_GROUPED),

@@ -52,10 +52,11 @@
     WEIGHT(L from ".gate_proj", B "ffn_gate" to, when),   \
     WEIGHT(L from ".up_proj", B "ffn_up" to, when),       \
     WEIGHT(L from ".down_proj", B "ffn_down" to, when)
-#define GATED_FFN_BIASES(when)                     \
-    BIAS(L "mlp.gate_proj", B "ffn_gate", when),   \
-    BIAS(L "mlp.up_proj", B "ffn_up", when),       \
-    BIAS(L "mlp.down_proj", B "ffn_down", when)
+#define GATED_FFN_BIASES_OF(from, to, when)               \
+    BIAS(L from ".gate_proj", B "ffn_gate" to, when),     \
+    BIAS(L from ".up_proj", B "ffn_up" to, when),         \
+    BIAS(L from ".down_proj", B "ffn_down" to, when)
+#define GATED_FFN_BIASES(when) GATED_FFN_BIASES_OF("mlp", "", when)
 // Experts one by one.
 #define EXPERTS(from, gate, up, down)                                                  \
     WEIGHT(L from ".experts.%e." gate, B "ffn_gate_exps", HF_EXPERTS | HF_EXPERTS_APART, HF_STACKED),     \

@@ -230,7 +230,7 @@ static rn_status take(struct hf_reader *r, const struct hf_tensor_row *row, int3
 
 static rn_status visit(struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer) {
     if (conditions(row) & ~holds_in(r, layer)) return RN_OK;
-    if (row->form == HF_STACKED) return hf_stack(r, row, layer);
+    if (row->form >= HF_STACKED && row->form <= HF_STACKED_KEYS) return hf_stack(r, row, layer);
     if (row->form >= HF_MXFP4) return hf_take_mxfp4(r, row, layer);
     struct hf_found *f = hf_look_up(r, hf_tensor_name(r, row->name, layer, 0).text);
     if (f) return take(r, row, layer, f);

@@ -75,6 +75,7 @@ static const struct arch_facts facts[] = {
     {.name = "starcoder2", .has_layer_norm = true},
     {.name = "falcon", .has_layer_norm = true, .ff_is_4x = true, DEFAULTS(falcon_defaults)},
     {.name = "bloom",
+     .may_norm_residual = true,
      .rotation = ROTATION_NOWHERE,
      .has_layer_norm = true,
      .ff_is_4x = true,

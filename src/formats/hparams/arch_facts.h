@@ -67,6 +67,7 @@ struct arch_facts {
     bool is_mla;               // latent attention: keys are a latent vector and a rotated part
     bool has_layer_embd;       // embedding_length_per_layer_input is always said
     bool clamps_qkv;           // clamp_qkv is possible
+    bool may_norm_residual;    // residual_of_norm is possible
     bool own_gate;             // no other activation than its own is possible
     bool short_conv;           // its recurrent layers are convolutions n_embd wide
     bool ff_is_4x;             // n_ff is 4 * n_embd where it is not said

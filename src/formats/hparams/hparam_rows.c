@@ -85,6 +85,7 @@ const struct hparam_row hparam_rows[] = {
     {AT(hp.rope_exact_ramp), BOOL, KEY("runnel.yarn_exact_ramp")},
     {AT(hp.ffn_act), INT, 0, ACT_N_FNS, KEY("runnel.hidden_act")},
     {AT(hp.parallel_residual), BOOL, KEY("use_parallel_residual"), MEMBER("use_parallel_residual")},
+    {AT(hp.residual_of_norm), BOOL, KEY("runnel.residual_of_norm"), MEMBER("apply_residual_connection_post_layernorm")},
     {AT(hp.n_embd_per_layer), INT, 1, MAX_WIDTH, OR_NONE, KEY("embedding_length_per_layer_input"), MEMBER("hidden_size_per_layer_input")},
 
     {AT(hp.n_expert), INT, 0, MAX_EXPERTS, KEY("expert_count"), MEMBER("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")},

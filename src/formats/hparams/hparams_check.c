@@ -186,6 +186,9 @@ static rn_status check_ways(const struct raw_hparams *raw, rn_error *err) {
     if (hp->clamp_qkv != 0 && !raw->facts->clamps_qkv)
         return fail(err, RN_E_UNSUPPORTED, "%s: %g is not supported in %s, whose published models have none",
                     hparam_name_at(raw, AT(hp.clamp_qkv)).text, (double)hp->clamp_qkv, hp->arch);
+    if (hp->residual_of_norm && !raw->facts->may_norm_residual)
+        return fail(err, RN_E_UNSUPPORTED, "%s: true is not supported in %s",
+                    hparam_name_at(raw, AT(hp.residual_of_norm)).text, hp->arch);
     if (hp->ffn_act != 0 && (raw->facts->own_gate || raw->facts->recurrent != RECURRENT_NONE))
         return fail(err, RN_E_UNSUPPORTED, "%s: %" PRId32 " is not supported in %s",
                     hparam_name_at(raw, AT(hp.ffn_act)).text, hp->ffn_act, hp->arch);
