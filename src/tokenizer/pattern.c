@@ -32,7 +32,14 @@ static rn_status does_not_compile(struct vocab_str text, int code, size_t at, rn
 
 // The just-in-time compiler only makes matching faster: where the system forbids it (no executable memory), PCRE2
 // interprets the pattern. `no_memory` distinguishes that from a failed allocation.
-static rn_status compile(pattern *p, const char *said, size_t n, struct vocab_str text, bool is_regex,
+enum reading { LITERAL, REGEX, REGEX_OF_BYTES };
+static const uint32_t options[] = {
+    [LITERAL] = PCRE2_LITERAL | PCRE2_UTF,
+    [REGEX] = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
+    [REGEX_OF_BYTES] = PCRE2_MULTILINE | PCRE2_NEVER_UTF,
+};
+
+static rn_status compile(pattern *p, const char *said, size_t n, struct vocab_str text, enum reading reading,
                          rn_error *err) {
     bool out_of_memory = false;
     int code = 0;
@@ -43,8 +50,7 @@ static rn_status compile(pattern *p, const char *said, size_t n, struct vocab_st
     if (cc) {
         pcre2_set_newline(cc, PCRE2_NEWLINE_LF);
         pcre2_set_compile_extra_options(cc, 0);
-        const uint32_t kind = is_regex ? PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C : PCRE2_LITERAL;
-        p->code = pcre2_compile((PCRE2_SPTR)said, n, kind | PCRE2_UTF, &code, &at, cc);
+        p->code = pcre2_compile((PCRE2_SPTR)said, n, options[reading], &code, &at, cc);
         if (p->code) pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
     }
     pcre2_compile_context_free(cc);
@@ -61,12 +67,12 @@ static rn_status translate_and_compile(pattern *p, struct vocab_str text, rn_err
     else if (said.failed)
         st = no_memory(err);
     else
-        st = compile(p, said.n ? said.s : "", said.n, text, true, err);
+        st = compile(p, said.n ? said.s : "", said.n, text, REGEX, err);
     text_buf_free(&said);
     return st;
 }
 
-rn_status pattern_create(struct vocab_str text, bool is_regex, pattern **out, rn_error *err) {
+static rn_status create(struct vocab_str text, enum reading reading, pattern **out, rn_error *err) {
     *out = NULL;
     if (text.n > PATTERN_MAX_BYTES)
         return fail(err, RN_E_LIMIT, "pattern \"%.40s...\": %u bytes, limit %d", text.s, text.n, PATTERN_MAX_BYTES);
@@ -79,13 +85,21 @@ rn_status pattern_create(struct vocab_str text, bool is_regex, pattern **out, rn
         pcre2_set_match_limit(p->limits, PATTERN_MATCH_LIMIT);
         pcre2_set_depth_limit(p->limits, PATTERN_DEPTH_LIMIT);
         pcre2_set_heap_limit(p->limits, PATTERN_HEAP_LIMIT);
-        st = is_regex ? translate_and_compile(p, text, err) : compile(p, text.s, text.n, text, false, err);
+        st = reading == REGEX ? translate_and_compile(p, text, err) : compile(p, text.s, text.n, text, reading, err);
     }
     if (st != RN_OK)
         pattern_destroy(p);
     else
         *out = p;
     return st;
+}
+
+rn_status pattern_create(struct vocab_str text, bool is_regex, pattern **out, rn_error *err) {
+    return create(text, is_regex ? REGEX : LITERAL, out, err);
+}
+
+rn_status pattern_create_of_bytes(struct vocab_str text, pattern **out, rn_error *err) {
+    return create(text, REGEX_OF_BYTES, out, err);
 }
 
 void pattern_destroy(pattern *p) {

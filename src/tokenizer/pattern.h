@@ -21,6 +21,8 @@ typedef struct pattern pattern;
 // Errors: RN_E_FORMAT (does not compile; the message says where and why), RN_E_UNSUPPORTED (cannot
 // be translated), RN_E_LIMIT, RN_E_NOMEM.
 rn_status pattern_create(struct vocab_str text, bool is_regex, pattern **out, rn_error *err);
+// The same of an expression in PCRE2's syntax over bytes: any text, each byte a character by itself.
+rn_status pattern_create_of_bytes(struct vocab_str text, pattern **out, rn_error *err);
 void pattern_destroy(pattern *p); // NULL is fine
 
 typedef struct pattern_match pattern_match; // memory for one match

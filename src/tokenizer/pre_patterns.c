@@ -5,6 +5,9 @@
 // Radford et al. 2019, the published encoder of GPT-2.
 #define GPT2_WORDS "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 #define DIGIT      "\\p{N}"
+// Behind ByteLevel each byte is a character: of those above 0x7f, which stand for themselves or for letters, six are numbers.
+#define BYTE_DIGITS  "[0-9\\xB2\\xB3\\xB9\\xBC-\\xBE]+"
+#define DIGIT_THREES "[0-9][0-9][0-9]"
 
 // The parts that most patterns since cl100k_base consist of.
 #define SUFFIX "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -55,6 +58,7 @@
 const char pre_gpt2_words[] = GPT2_WORDS;
 const char pre_digit[] = DIGIT;
 const char pre_digits[] = DIGIT "+";
+const char pre_byte_digits[] = BYTE_DIGITS;
 const char pre_punctuation[] = PUNCTUATION;
 const char pre_punctuation_run[] = PUNCTUATION "+";
 const char pre_white_space[] = "\\s";
@@ -123,7 +127,7 @@ const char pre_words_and_symbols[] = "[" WORD "]+|[^" WORD "\\s]+";
     ROW("hunyuan-dense", false, "\\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", DEEPSEEK_V3_WORDS)                        \
     ROW("joyai-llm", false, "\\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", DEEPSEEK_V3_WORDS)                            \
     ROW("hy_v4", false, "\\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", DEEPSEEK_V3_WORDS)                                \
-    ROW("falcon", false, PUNCTUATION "+", GPT2_WORDS, DIGIT "+", "[0-9][0-9][0-9]")                                  \
+    ROW("falcon", false, PUNCTUATION "+", GPT2_WORDS, BYTE_DIGITS, DIGIT_THREES)                                     \
     ROW("default", false, "[\\p{P}$+<=>^~|]+", GPT2_WORDS, DIGIT "+", "[0-9][0-9][0-9]")                             \
     ROW("bailingmoe", false, BAILING_WORDS)                                                                          \
     ROW("bailingmoe2", false, BAILING_WORDS)                                                                         \
@@ -151,15 +155,24 @@ const struct pre_row *pre_row_find(struct vocab_str name) {
     return NULL;
 }
 
-static bool is_step(const struct split_step *s, const char *pattern) {
-    return s->is_regex && !s->invert && s->behavior == SPLIT_ISOLATED && is_str(s->pattern, pattern);
+struct split_step pre_row_step(const struct pre_row *row, int i) {
+    const char *const text = row->patterns[i];
+    bool on_bytes = false;
+    for (int k = 0; k <= i; k++) on_bytes = on_bytes || strcmp(row->patterns[k], BYTE_DIGITS) == 0;
+    return (struct split_step){.pattern = {text, (uint32_t)strlen(text)}, .is_regex = true, .on_bytes = on_bytes};
+}
+
+static bool is_step(const struct split_step *s, const struct pre_row *row, int i) {
+    const struct split_step of_row = pre_row_step(row, i);
+    return s->is_regex && !s->invert && s->behavior == SPLIT_ISOLATED && s->on_bytes == of_row.on_bytes &&
+           is_str(s->pattern, row->patterns[i]);
 }
 
 const struct pre_row *pre_row_of(const struct split_step *splits, int n_splits, bool takes_whole_words) {
     for (size_t i = 0; i < N_ROWS; i++) {
         const struct pre_row *const row = &pre_rows[i];
         int n = 0;
-        while (n < n_splits && n < PRE_MAX_STEPS && row->patterns[n] && is_step(&splits[n], row->patterns[n])) n++;
+        while (n < n_splits && n < PRE_MAX_STEPS && row->patterns[n] && is_step(&splits[n], row, n)) n++;
         const bool all = n == n_splits && n > 0 && (n == PRE_MAX_STEPS || !row->patterns[n]);
         if (all && row->takes_whole_words == takes_whole_words) return row;
     }

@@ -44,7 +44,8 @@ static rn_status unknown_name(struct vocab_str name, rn_error *err) {
 static rn_status add_step(pre_tokenizer *p, const struct split_step *s, rn_error *err) {
     struct step *const step = &p->steps[p->n_steps++];
     *step = (struct step){.behavior = s->behavior, .invert = s->invert};
-    const rn_status st = pattern_create(s->pattern, s->is_regex, &step->pattern, err);
+    const rn_status st = s->on_bytes ? pattern_create_of_bytes(s->pattern, &step->pattern, err)
+                                     : pattern_create(s->pattern, s->is_regex, &step->pattern, err);
     return st == RN_OK ? RN_OK : fail_in(err, st, "pre-tokenizer");
 }
 
@@ -53,8 +54,8 @@ static rn_status add_row(pre_tokenizer *p, const struct pre_row *row, rn_error *
     p->name = row->name;
     p->takes_whole_words = row->takes_whole_words;
     for (int i = 0; st == RN_OK && i < PRE_MAX_STEPS && row->patterns[i]; i++) {
-        const struct vocab_str text = {row->patterns[i], (uint32_t)strlen(row->patterns[i])};
-        st = add_step(p, &(struct split_step){.pattern = text, .is_regex = true}, err);
+        const struct split_step step = pre_row_step(row, i);
+        st = add_step(p, &step, err);
     }
     return st;
 }

@@ -61,6 +61,8 @@ struct split_step {
     enum split_behavior behavior;
     bool is_regex;
     bool invert; // swaps the matches and the text between them
+    // The text is bytes, each by itself: a step behind ByteLevel, which may cut a character. The pattern is PCRE2's.
+    bool on_bytes;
 };
 
 #endif

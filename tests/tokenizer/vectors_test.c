@@ -264,6 +264,37 @@ TEST(field_2_8_qwen2_gives_the_normalized_ids_from_tokenizer_json) { run_json("q
 TEST(field_2_8_falcon_gives_the_same_ids_from_tokenizer_json) { run_json("falcon", "falcon"); }
 TEST(field_2_8_deepseek_llm_gives_the_same_ids_from_tokenizer_json) { run_json("deepseek-llm", "deepseek-llm"); }
 
+// Digits and Split stand behind ByteLevel there, so they see bytes spelled as characters: 0xB2, 0xBD and four more are numbers, numbers of
+// other scripts are not. Ids of the tokenizers library, 0.23.3.
+static const struct {
+    const char *text;
+    int32_t ids[16];
+} byte_digits[] = {
+    {"I \xE2\x91\xA0K", {52, 2723, 223, 238, 54}},
+    {"x  \xC2\xBD\xE2\x94\xA7", {99, 204, 3068, 133, 18736, 112}},
+    {"  \xE2\x85\xA7 1234\xC2\xBD\x35", {204, 64184, 112, 204, 10963, 31, 136, 133, 32}},
+    {"\xC2\xB2\xC2\xB3\xC2\xB9 \xD9\xA3\xD9\xA4", {136, 122, 136, 123, 136, 129, 204, 159, 108, 159, 109}},
+    {"\xC3\xA9\xC2\xBD\xC3\xA9", {465, 136, 133, 465}},
+};
+
+TEST(falcons_steps_behind_bytelevel_see_bytes) {
+    char path[512];
+    struct opened o;
+    if (!unpack("falcon", "vocab.gguf", path, sizeof path)) return;
+    if (!open_vocab(path, NULL, &o)) return;
+    for (size_t i = 0; i < sizeof byte_digits / sizeof *byte_digits; i++) {
+        const char *text = byte_digits[i].text;
+        int32_t *ids = NULL;
+        size_t n_ids = 0;
+        check_note("%s", text);
+        CHECK_OK(tokenizer_encode(o.t, text, strlen(text), false, false, &ids, &n_ids, NULL, NULL), NULL);
+        for (size_t k = 0; k < 16; k++) CHECK_INT(k < n_ids ? ids[k] : 0, byte_digits[i].ids[k]);
+        mem_free(ids);
+    }
+    close_all(&o);
+    remove(path);
+}
+
 // ---- the default model ----------------------------------------------------------------------------------------------
 
 static const char *const stories[] = {

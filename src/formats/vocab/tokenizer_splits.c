@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+// Behind ByteLevel a text is bytes: only the patterns of Falcon are known to mean the same there (check_together()).
 static rn_status add_split(struct tokenizer_build *b, struct split_step split, rn_error *err) {
+    split.on_bytes = b->is_byte_level;
     if (b->n_splits == VOCAB_MAX_STEPS) return fail(err, RN_E_LIMIT, "more than %d steps", VOCAB_MAX_STEPS);
     b->splits_behind_bytes |= b->is_byte_level;
     b->splits[b->n_splits++] = split;
@@ -62,7 +64,8 @@ static rn_status read_split(struct tokenizer_build *b, const struct json_node *s
 static rn_status read_digits(struct tokenizer_build *b, const struct json_node *step, rn_error *err) {
     bool each = false;
     const rn_status st = step_bool(step, "individual_digits", &each, err);
-    return st == RN_OK ? add_pattern(b, each ? pre_digit : pre_digits, SPLIT_ISOLATED, false, err) : st;
+    const char *const pattern = b->is_byte_level && !each ? pre_byte_digits : each ? pre_digit : pre_digits;
+    return st == RN_OK ? add_pattern(b, pattern, SPLIT_ISOLATED, false, err) : st;
 }
 
 static rn_status read_punctuation(struct tokenizer_build *b, const struct json_node *step, rn_error *err) {
