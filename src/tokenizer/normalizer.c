@@ -6,6 +6,7 @@
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/trie.h"
 #include "tokenizer/unicode_forms.h"
+#include "tokenizer/unicode_late.h"
 
 struct norm_tool {
     pattern *pattern;         // NORM_REPLACE with an expression
@@ -57,7 +58,7 @@ static rn_status run_strip_accents(const struct job *j, rn_error *err) {
     (void)err;
     for (size_t i = 0, len; i < j->n; i += len) {
         const uint32_t cp = char_at(j->s + i, j->n - i, &len);
-        if (cp == UINT32_MAX || !unicode_is_mark(cp)) text_buf_add(j->out, j->s + i, len);
+        if (cp == UINT32_MAX || !unicode_is_mark(cp) || unicode_is_late(cp)) text_buf_add(j->out, j->s + i, len);
     }
     return RN_OK;
 }

@@ -24,9 +24,19 @@ static struct token_slot *slot_of(const struct token_table *t, const char *bytes
     }
 }
 
-// A byte-level token with a character outside the alphabet never occurs, and must not hide one that does.
+// Its bytes are the same whether it is spelled in the byte-level alphabet or as it is.
+static bool is_printable_ascii(struct vocab_str s) {
+    uint32_t i = 0;
+    while (i < s.n && s.s[i] > ' ' && s.s[i] < 0x7f) i++;
+    return i == s.n;
+}
+
+// A token of the model's own may be an added one, too: merges make it where it is not found before. A byte-level token with a character
+// outside the alphabet never occurs, and must not hide one that does.
 static bool is_found(const struct vocab *v, const struct vocab_token *t) {
-    if (v->model == VOCAB_CHAR_BPE && t->kind == TOKEN_USER_DEFINED) return !(t->flags & TOKEN_IS_ADDED);
+    const bool is_own = t->kind == TOKEN_USER_DEFINED && !(t->flags & TOKEN_IS_ADDED);
+    if (v->model == VOCAB_CHAR_BPE && t->kind == TOKEN_USER_DEFINED) return is_own;
+    if (v->model == VOCAB_BPE && is_own) return is_printable_ascii(t->text);
     return t->kind == TOKEN_NORMAL && (v->model != VOCAB_BPE || byte_level_covers(t->text.s, t->text.n));
 }
 

@@ -2,6 +2,7 @@
 // quadratic time for a run of marks.
 #include "tokenizer/unicode_forms.h"
 #include "text/utf8.h"
+#include "tokenizer/unicode_late.h"
 #include <utf8proc.h>
 
 // Code points that may still affect each other. ASCII characters never combine with what precedes them, so a segment
@@ -61,8 +62,14 @@ static void flush(struct segment *st) {
 }
 
 static void add_code_point(struct segment *st, int32_t cp) {
-    if (cp < 0x80) flush(st);
+    const bool is_late = unicode_is_late((uint32_t)cp);
+    if (cp < 0x80 || is_late) flush(st);
     if (!reserve(st, MAX_DECOMPOSED)) return;
+    if (is_late) {
+        st->cps[st->n++] = cp;
+        flush(st);
+        return;
+    }
     int unused = 0;
     const utf8proc_ssize_t n = utf8proc_decompose_char(cp, st->cps + st->n, MAX_DECOMPOSED, st->decompose, &unused);
     if (n > 0 && n <= MAX_DECOMPOSED) st->n += (size_t)n;
@@ -127,7 +134,8 @@ bool unicode_is_word(uint32_t cp) {
 
 int unicode_lower(uint32_t cp, uint32_t lower[2]) {
     const bool is_dotted_i = cp == 0x130; // the only one whose full mapping is longer (SpecialCasing.txt)
-    lower[0] = is_dotted_i ? 'i' : (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp);
+    const uint32_t late = unicode_late_lower(cp);
+    lower[0] = is_dotted_i ? 'i' : late != cp ? late : (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp);
     lower[1] = 0x307;
     return is_dotted_i ? 2 : 1;
 }
