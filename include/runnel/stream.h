@@ -228,8 +228,9 @@ RN_API rn_status rn_stream_next(rn_stream *stream, int64_t timeout_ns, rn_chunk 
                                 rn_error *err);
 
 /**
- * Another answer of a search (rn_chunk.sequences) as a chunk of its own: its whole text and tokens,
- * its finish_reason, its usage, and those of a chat split into channels with the number of calls.
+ * Another answer of a search (rn_chunk.sequences) as a chunk of its own: its whole text and tokens
+ * with their data, its finish_reason and finish_detail, its usage, and those of a chat split into
+ * channels with the number of calls.
  *
  * @param i      below n_sequences of the last chunk, which has been taken.
  * @param chunk  as of rn_stream_next(). Its pointers, and those of the last chunk's deltas, end

@@ -71,6 +71,10 @@ void beam_search_tokens(const struct beam_search *b, int32_t node, int32_t n, in
     for (; n > 0; node = b->parents[node]) tokens[--n] = b->tokens[node];
 }
 
+void beam_search_nodes(const struct beam_search *b, int32_t node, int32_t n, int32_t *nodes) {
+    for (; n > 0; node = b->parents[node]) nodes[--n] = node;
+}
+
 int32_t beam_search_common(const struct beam_search *b, int32_t node_a, int32_t n_a, int32_t node_b, int32_t n_b,
                            int32_t *n) {
     for (; n_a > n_b; n_a--) node_a = b->parents[node_a];

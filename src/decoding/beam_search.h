@@ -72,8 +72,9 @@ int32_t beam_search_results(const struct beam_search *b, const struct beam_finis
 // What the score of a text is divided by.
 double beam_search_length(const struct beam_search *b, int32_t n);
 
-// The tokens of the text that ends in a node, n of them.
+// The tokens of the text that ends in a node, n of them, or their nodes.
 void beam_search_tokens(const struct beam_search *b, int32_t node, int32_t n, int32_t *tokens);
+void beam_search_nodes(const struct beam_search *b, int32_t node, int32_t n, int32_t *nodes);
 // The last node that two texts, of n_a and n_b tokens, have in common; *n: its tokens. BEAM_NO_NODE: none.
 int32_t beam_search_common(const struct beam_search *b, int32_t node_a, int32_t n_a, int32_t node_b, int32_t n_b,
                            int32_t *n);

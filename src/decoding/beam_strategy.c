@@ -35,6 +35,7 @@ struct beam_strategy {
     int32_t n_room;          // tokens that the next absorb may emit
     int32_t shown, n_shown;  // the last node that was emitted
     int32_t *path;           // [n_most] nodes, or tokens, of a text
+    int32_t *nodes;          // [n_most] the same, beside its tokens
     // Of the row that is looked at.
     float *row;       // [n_vocab] its log-probabilities, edited
     int32_t *scratch; // of row_top_k()
@@ -364,10 +365,14 @@ static void report(struct beam_strategy *s, const struct emitter *out, const str
     for (int32_t i = 0; i < n && i < s->n_return; i++) {
         const struct beam_finished *const f = found[i];
         beam_search_tokens(s->search, f->node, f->n, s->path);
-        out->ops->add_sequence(
-            out->user,
-            &(struct sequence_found){
-                .tokens = s->path, .n = f->n, .score = f->score, .logprob = f->logprob, .is_whole = f->is_whole});
+        beam_search_nodes(s->search, f->node, f->n, s->nodes);
+        out->ops->add_sequence(out->user, &(struct sequence_found){.tokens = s->path,
+                                                                   .n = f->n,
+                                                                   .score = f->score,
+                                                                   .logprob = f->logprob,
+                                                                   .is_whole = f->is_whole,
+                                                                   .told = s->search->told,
+                                                                   .told_at = s->nodes});
     }
 }
 
@@ -418,6 +423,7 @@ static void destroy(strategy *base) {
     }
     beam_search_destroy(s->search);
     mem_free(s->path);
+    mem_free(s->nodes);
     mem_free(s->row);
     mem_free(s->scratch);
     mem_free(s->best);
@@ -429,6 +435,7 @@ static bool take_memory(struct beam_strategy *s) {
     const struct beam_search *const b = s->search;
     const size_t n_vocab = (size_t)s->n_vocab, n_scratch = s->n_best * 8 > 2 * n_vocab ? s->n_best * 8 : 2 * n_vocab;
     bool ok = (s->path = mem_alloc(((size_t)s->n_most + 1) * sizeof *s->path)) &&
+              (s->nodes = mem_alloc(((size_t)s->n_most + 1) * sizeof *s->nodes)) &&
               (s->row = mem_alloc(n_vocab * sizeof *s->row)) &&
               (s->scratch = mem_alloc(n_scratch * sizeof *s->scratch)) &&
               (s->best = mem_alloc(s->n_best * sizeof *s->best)) &&

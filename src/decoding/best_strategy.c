@@ -128,8 +128,12 @@ static bool is_before(const struct best_strategy *s, const struct group *groups,
 }
 
 static struct sequence_found found_of(const struct sample *x) {
-    return (struct sequence_found){
-        .tokens = x->tokens, .n = x->n, .score = mean_of(x), .logprob = x->logprob, .is_whole = x->is_whole};
+    return (struct sequence_found){.tokens = x->tokens,
+                                   .n = x->n,
+                                   .score = mean_of(x),
+                                   .logprob = x->logprob,
+                                   .is_whole = x->is_whole,
+                                   .told = x->told};
 }
 
 static rn_status rank(struct best_strategy *s, rn_error *err) {

@@ -72,6 +72,9 @@ struct sequence_found {
     double score;   // by which it was chosen
     double logprob; // sum over its tokens, in the model's own distribution
     bool is_whole;  // it ended by itself, not at the limit
+    // What is told of its tokens: of token i told[told_at ? told_at[i] : i]; NULL: not wanted.
+    const struct token_told *told;
+    const int32_t *told_at;
 };
 
 // The engine's side of a stream, for the length of a call of absorb.

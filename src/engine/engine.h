@@ -585,11 +585,11 @@ rn_status stream_sequences_create(rn_stream *s, rn_error *err);
 void stream_sequences_destroy(rn_stream *s);
 void stream_sequences_add(rn_stream *s, const struct sequence_found *q);
 rn_status stream_sequences_show(rn_stream *s, rn_chunk *last, rn_error *err);
-// One of those shown, by the reader.
-const rn_sequence *stream_sequence_at(const rn_stream *s, size_t i);
+// One of those shown, by the reader: text, tokens and their data, valid until the next call, and how it ended. RN_E_NOMEM.
+rn_status stream_sequence_read(rn_stream *s, size_t i, rn_chunk *chunk, rn_error *err);
 struct text_buf;
-// Adds the text of tokens [n] of an answer, and a terminator.
-void stream_sequence_text(rn_stream *s, const int32_t *tokens, size_t n, struct text_buf *to);
+// Adds the text of tokens [n] of an answer, and a terminator. Returns the stop string that it ends with; -1: none.
+int32_t stream_sequence_text(rn_stream *s, const int32_t *tokens, size_t n, struct text_buf *to);
 
 // forced_tokens.c: tokens that the grammar leaves no choice about (token_gate.forced; user: the stream). Any thread of the pool.
 // RN_E_LIMIT, RN_E_NOMEM.
@@ -648,6 +648,8 @@ struct emitter stream_emitter(rn_stream *s); // receives its strategy's emission
 // Passes a token's text through the choice's assembler and stop strings, into s->text.a and b.
 struct passed_text stream_pass_token(rn_stream *s, struct choice *c, int32_t token);
 bool stream_ends_at(rn_stream *s, int32_t token); // it is an end or stop token, where the grammar stands
+// finish_detail of an answer, from its last token, the stop string that it ends with (-1: none) and whether it ended by itself.
+void stream_tell_end(rn_stream *s, int32_t token, int32_t matched, bool is_whole, char *out, size_t n_out);
 int64_t stream_emitted(const rn_stream *s);       // tokens of all choices
 int32_t stream_tokens_left(const rn_stream *s);   // that unfinished choices may still emit
 // Ends all choices and delivers the text that they held back. RN_E_INTERNAL: it does not fit.

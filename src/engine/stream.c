@@ -61,20 +61,12 @@ rn_status rn_stream_read_sequence(rn_stream *stream, size_t i, rn_chunk *chunk, 
     if (st != RN_OK) return st;
     if (i >= stream->end.n_sequences_taken)
         return fail(err, RN_E_ARG, "rn_stream_read_sequence: answer %zu of %zu", i, stream->end.n_sequences_taken);
-    const rn_sequence *const q = stream_sequence_at(stream, i);
     rn_usage *const usage = &stream->end.of_sequence;
+    rn_chunk own = {
+        .replace_from = -1, .seed = stream->play.sampling.seed, .usage = usage, .timing = &stream->end.timing};
+    if ((st = stream_sequence_read(stream, i, &own, err)) != RN_OK) return st;
     *usage = stream->end.usage;
-    usage->completion_tokens = (int64_t)q->n_tokens;
-    rn_chunk own = {.text = q->text,
-                    .n_text = q->n_text,
-                    .tokens = q->tokens,
-                    .n_tokens = q->n_tokens,
-                    .finish_reason = q->finish_reason,
-                    .finish_detail = "",
-                    .replace_from = -1,
-                    .seed = stream->play.sampling.seed,
-                    .usage = usage,
-                    .timing = &stream->end.timing};
+    usage->completion_tokens = (int64_t)own.n_tokens;
     if (stream->answer && (st = answer_restart(stream->answer, err)) == RN_OK)
         st = answer_read(stream->answer, &own, err);
     if (st != RN_OK) return st;

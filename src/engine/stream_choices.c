@@ -127,17 +127,42 @@ static void end_failed(rn_stream *s, rn_status st, const rn_error *err) {
     end_stream(s, RN_FINISH_ERROR, err->text);
 }
 
-static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
+// Of an answer whose last token is an end or stop token, or which ends with a stop string (-1: none): which one. False: neither.
+static bool tell_stop(rn_stream *s, int32_t token, int32_t matched, char *out, size_t n_out) {
     const char *what;
     size_t n;
+    if (is_stop_id(s, token, &what)) {
+        const char *const spelling = model_piece(s->model_slot->m, token, true, &n);
+        snprintf(out, n_out, "%s %d%s%.*s", what, token, n ? " " : "", (int)n, spelling);
+        return true;
+    }
+    if (matched < 0) return false;
+    const char *const stop = stop_set_string(s->text.stops, matched, &n);
+    snprintf(out, n_out, "stop string \"%.*s\"", (int)n, stop);
+    return true;
+}
+
+static void tell_limit(const rn_stream *s, char *out, size_t n_out) {
+    snprintf(out, n_out, "%s %d",
+             s->room_binds      ? s->room_binds
+             : s->context_binds ? "context"
+                                : "max_tokens",
+             s->context_binds && !s->room_binds ? s->model_slot->n_ctx : most_tokens(s));
+}
+
+void stream_tell_end(rn_stream *s, int32_t token, int32_t matched, bool is_whole, char *out, size_t n_out) {
+    if (!is_whole)
+        tell_limit(s, out, n_out);
+    else if (!tell_stop(s, token, matched, out, n_out))
+        snprintf(out, n_out, "grammar");
+}
+
+static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
+    char text[sizeof s->end.detail];
     rn_error err;
     bool is_over = false;
-    if (is_stop_id(s, token, &what)) {
-        const char *spelling = model_piece(s->model_slot->m, token, true, &n);
-        finish(s, c, RN_FINISH_STOP, "%s %d%s%.*s", what, token, n ? " " : "", (int)n, spelling);
-    } else if (c->matcher.matched >= 0) {
-        const char *stop = stop_set_string(s->text.stops, c->matcher.matched, &n);
-        finish(s, c, RN_FINISH_STOP, "stop string \"%.*s\"", (int)n, stop);
+    if (tell_stop(s, token, c->matcher.matched, text, sizeof text)) {
+        finish(s, c, RN_FINISH_STOP, "%s", text);
     } else if (s->grammar.g) {
         rn_status st;
         if (!s->play.walk)
@@ -147,12 +172,9 @@ static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
         if (st != RN_OK) end_failed(s, st, &err);
         if (is_over) finish(s, c, RN_FINISH_STOP, "grammar");
     }
-    if (c->n >= most_tokens(s))
-        finish(s, c, RN_FINISH_LENGTH, "%s %d",
-               s->room_binds      ? s->room_binds
-               : s->context_binds ? "context"
-                                  : "max_tokens",
-               s->context_binds && !s->room_binds ? s->model_slot->n_ctx : most_tokens(s));
+    if (c->n < most_tokens(s)) return;
+    tell_limit(s, text, sizeof text);
+    finish(s, c, RN_FINISH_LENGTH, "%s", text);
 }
 
 // ---- tokens ---------------------------------------------------------------------------------------------------------

@@ -1,15 +1,23 @@
-// engine/stream_sequences.c - the answers that a search found, with their texts, for the stream's last chunk.
+// engine/stream_sequences.c - the answers that a search found, with their texts and what is told of their tokens, for the stream's last
+// chunk.
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "text/text_buf.h"
+#include <math.h>
 #include <string.h>
 
 struct sequence_list {
-    rn_sequence *of; // [n_most]
-    int32_t *tokens; // [n_most][n_tokens]
+    rn_sequence *of;          // [n_most]
+    int32_t *tokens;          // [n_most][n_tokens]
+    struct token_told **told; // [n_most] of each one's tokens; NULL: not wanted
+    size_t *details;          // [n_most] where in texts it says how each one ended
     struct text_buf texts;
     int32_t n, n_most;
     size_t n_tokens; // room of each
+    bool failed;     // out of memory
+    // Of the answer that was read last; the reader's.
+    rn_token *data;
+    rn_top *top;
 };
 
 rn_status stream_sequences_create(rn_stream *s, rn_error *err) {
@@ -17,7 +25,8 @@ rn_status stream_sequences_create(rn_stream *s, rn_error *err) {
     if (n == 0) return RN_OK;
     struct sequence_list *const l = s->sequences = mem_calloc(1, sizeof *l);
     if (l) l->n_most = (int32_t)n, l->n_tokens = n_tokens;
-    if (l && (l->of = mem_calloc(n, sizeof *l->of)) && (l->tokens = mem_calloc(n * n_tokens, sizeof *l->tokens)))
+    if (l && (l->of = mem_calloc(n, sizeof *l->of)) && (l->tokens = mem_calloc(n * n_tokens, sizeof *l->tokens)) &&
+        (l->told = mem_calloc(n, sizeof(*l->told))) && (l->details = mem_calloc(n, sizeof *l->details)))
         return RN_OK;
     return fail(err, RN_E_NOMEM, "stream: out of memory for %zu answers of %zu tokens", n, n_tokens);
 }
@@ -25,10 +34,21 @@ rn_status stream_sequences_create(rn_stream *s, rn_error *err) {
 void stream_sequences_destroy(rn_stream *s) {
     struct sequence_list *const l = s->sequences;
     if (!l) return;
+    for (int32_t i = 0; l->told && i < l->n_most; i++) mem_free(l->told[i]);
+    mem_free(l->told);
     mem_free(l->of);
     mem_free(l->tokens);
+    mem_free(l->details);
+    mem_free(l->data);
+    mem_free(l->top);
     text_buf_free(&l->texts);
     mem_free(l);
+}
+
+static struct token_told *copy_told(const struct sequence_found *q) {
+    struct token_told *const told = mem_alloc((size_t)q->n * sizeof *told);
+    for (int32_t i = 0; told && i < q->n; i++) told[i] = q->told[q->told_at ? q->told_at[i] : i];
+    return told;
 }
 
 void stream_sequences_add(rn_stream *s, const struct sequence_found *q) {
@@ -36,6 +56,7 @@ void stream_sequences_add(rn_stream *s, const struct sequence_found *q) {
     if (!l || l->n == l->n_most || (size_t)q->n > l->n_tokens) return;
     int32_t *const tokens = l->tokens + (size_t)l->n * l->n_tokens;
     memcpy(tokens, q->tokens, (size_t)q->n * sizeof *tokens);
+    if (q->told && !(l->told[l->n] = copy_told(q))) l->failed = true;
     l->of[l->n++] = (rn_sequence){.tokens = tokens,
                                   .n_tokens = (size_t)q->n,
                                   .score = q->score,
@@ -43,7 +64,7 @@ void stream_sequences_add(rn_stream *s, const struct sequence_found *q) {
                                   .finish_reason = q->is_whole ? RN_FINISH_STOP : RN_FINISH_LENGTH};
 }
 
-void stream_sequence_text(rn_stream *s, const int32_t *tokens, size_t n, struct text_buf *to) {
+int32_t stream_sequence_text(rn_stream *s, const int32_t *tokens, size_t n, struct text_buf *to) {
     struct choice c = {.n_healed = s->text.n_heal_given,
                        .utf8 = {.keep_invalid = s->text.choices[0].utf8.keep_invalid}};
     stop_matcher_init(&c.matcher, s->text.stops);
@@ -55,26 +76,67 @@ void stream_sequence_text(rn_stream *s, const int32_t *tokens, size_t n, struct 
     text_buf_add(to, s->text.b, stop_matcher_push(&c.matcher, s->text.a, n_held, s->text.b));
     text_buf_add(to, s->text.b, stop_matcher_finish(&c.matcher, s->text.b));
     text_buf_add(to, "", 1);
+    return c.matcher.matched;
 }
 
-const rn_sequence *stream_sequence_at(const rn_stream *s, size_t i) { return &s->sequences->of[i]; }
+// Behind its text: where the grammar stands before its last token decides whether that one is an end token.
+static void add_detail(rn_stream *s, const rn_sequence *q, int32_t matched, struct text_buf *to) {
+    char text[sizeof s->end.detail];
+    stream_tell_end(s, q->tokens[q->n_tokens - 1], matched, q->finish_reason == RN_FINISH_STOP, text, sizeof text);
+    text_buf_add(to, text, strlen(text) + 1);
+}
 
 rn_status stream_sequences_show(rn_stream *s, rn_chunk *last, rn_error *err) {
     struct sequence_list *const l = s->sequences;
-    size_t ends[STRATEGY_MAX_SEQS];
+    size_t begins[STRATEGY_MAX_SEQS];
     const bool is_whole = last->finish_reason == RN_FINISH_STOP || last->finish_reason == RN_FINISH_LENGTH;
     if (!l || !is_whole) return RN_OK;
     for (int32_t i = 0; i < l->n; i++) {
-        stream_sequence_text(s, l->of[i].tokens, l->of[i].n_tokens, &l->texts);
-        ends[i] = l->texts.n;
+        begins[i] = l->texts.n;
+        const int32_t matched = stream_sequence_text(s, l->of[i].tokens, l->of[i].n_tokens, &l->texts);
+        l->details[i] = l->texts.n;
+        add_detail(s, &l->of[i], matched, &l->texts);
     }
-    if (l->texts.failed) return fail(err, RN_E_NOMEM, "stream: out of memory for the texts of %d answers", l->n);
+    if (l->texts.failed || l->failed)
+        return fail(err, RN_E_NOMEM, "stream: out of memory for the texts of %d answers", l->n);
     for (int32_t i = 0; i < l->n; i++) { // only now: the buffer may have moved
-        const size_t at = i > 0 ? ends[i - 1] : 0;
-        l->of[i].text = l->texts.s + at;
-        l->of[i].n_text = ends[i] - at - 1;
+        l->of[i].text = l->texts.s + begins[i];
+        l->of[i].n_text = l->details[i] - begins[i] - 1;
     }
     last->sequences = l->of;
     last->n_sequences = (size_t)l->n;
+    return RN_OK;
+}
+
+// ---- by the reader --------------------------------------------------------------------------------------------------
+
+static void tell(const rn_stream *s, int32_t id, const struct token_told *from, rn_top *top, rn_token *to) {
+    const bool has_logprob = s->scores.n_logprobs >= 0;
+    for (int32_t k = 0; k < from->n_top; k++) top[k] = (rn_top){from->top[k].id, from->top[k].logprob};
+    *to = (rn_token){.id = id,
+                     .logprob = has_logprob ? from->logprob : NAN,
+                     .rank = has_logprob ? from->rank : 0,
+                     .top = from->n_top ? top : NULL,
+                     .n_top = from->n_top,
+                     .entropy = from->entropy,
+                     .sampled_entropy = NAN,
+                     .sampled_logprob = NAN};
+}
+
+rn_status stream_sequence_read(rn_stream *s, size_t i, rn_chunk *chunk, rn_error *err) {
+    struct sequence_list *const l = s->sequences;
+    const rn_sequence *const q = &l->of[i];
+    chunk->text = q->text, chunk->n_text = q->n_text;
+    chunk->tokens = q->tokens, chunk->n_tokens = q->n_tokens;
+    chunk->finish_reason = q->finish_reason, chunk->finish_detail = l->texts.s + l->details[i];
+    if (!l->told[i]) return RN_OK;
+    const size_t n_top = s->scores.n_logprobs > 0 ? (size_t)s->scores.n_logprobs : 0;
+    if (!l->data) l->data = mem_alloc(l->n_tokens * sizeof *l->data);
+    if (!l->top) l->top = mem_alloc(l->n_tokens * n_top * sizeof *l->top + 1);
+    if (!l->data || !l->top)
+        return fail(err, RN_E_NOMEM, "stream: out of memory for log-probabilities of %zu tokens", l->n_tokens);
+    for (size_t k = 0; k < q->n_tokens; k++)
+        tell(s, q->tokens[k], &l->told[i][k], l->top + k * n_top, &l->data[k]);
+    chunk->token_data = l->data;
     return RN_OK;
 }

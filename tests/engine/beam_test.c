@@ -96,6 +96,7 @@ static void make_plan(const struct toy_rig *g, struct toy_random *random, struct
     if (toy_below(random, 3) == 0) p->stop[0] = "ab", p->r.stop = p->stop, p->r.n_stop = 1;
     if (toy_below(random, 3) == 0) add_grammar(g, toy_below(random, N_SOURCES), p);
     p->r.logprobs = toy_below(random, 2) ? 2 : -1;
+    p->r.sampled_logprobs = p->r.logprobs >= 0 && toy_below(random, 2) ? 0 : -1;
     p->r.stream_interval = 1 + toy_below(random, 3);
     p->r.buffer_tokens = 1 + toy_below(random, 8);
 }
@@ -291,6 +292,54 @@ static void read_stream(rn_stream *s, struct got *o) {
     }
 }
 
+// Log-probabilities of a text's tokens, in the model's own distribution.
+static void logprobs_of(const struct toy_rig *g, const struct plan *p, const struct found *t, float *out) {
+    int32_t all[TOY_CTX + MOST_NEW];
+    float logits[TOY_VOCAB];
+    memcpy(all, p->prompt, (size_t)p->n_prompt * sizeof *all);
+    memcpy(all + p->n_prompt, t->tokens, (size_t)t->n * sizeof *all);
+    for (int32_t i = 0; i < t->n; i++) {
+        toy_lm_expect(&g->config, all, p->n_prompt + i, logits);
+        const double norm = row_log_sum_exp(&kernel_set_get(CPU_REF)->row, logits, TOY_VOCAB);
+        out[i] = (float)((double)logits[t->tokens[i]] - norm);
+    }
+}
+
+static void check_detail(const struct toy_rig *g, const struct plan *p, const struct found *t, const char *detail) {
+    char limit[32], end[32];
+    snprintf(limit, sizeof limit, "max_tokens %d", p->r.max_tokens);
+    snprintf(end, sizeof end, "stop token %d ", t->tokens[t->n - 1]);
+    if (!ends_itself(g, p, t))
+        CHECK_STR(detail, limit);
+    else if (is_in(p->ends, p->r.n_stop_tokens, t->tokens[t->n - 1]))
+        CHECK_HAS(detail, end);
+    else
+        CHECK_STR(detail, has_stop(g, p, t) ? "stop string \"ab\"" : "grammar");
+}
+
+// Each text is read as a chunk of its own, with what is told of its tokens and why it ended.
+static void check_read(const struct toy_rig *g, const struct plan *p, rn_stream *s, const struct got *o) {
+    float want[MOST_NEW];
+    rn_error err = {0};
+    for (size_t i = o->n; i-- > 0;) {
+        rn_chunk c = new_chunk();
+        const struct found *const t = &o->of[i];
+        if (!CHECK_OK(rn_stream_read_sequence(s, i, &c, &err), &err)) return;
+        CHECK_INT((int64_t)c.n_tokens, t->n);
+        CHECK((c.token_data != NULL) == (p->r.logprobs >= 0));
+        check_detail(g, p, t, c.finish_detail);
+        if (i == 0) CHECK_STR(c.finish_detail, o->all.detail);
+        if (!c.token_data) continue;
+        logprobs_of(g, p, t, want);
+        for (int32_t k = 0; k < t->n; k++) {
+            const rn_token *const d = &c.token_data[k];
+            CHECK(d->id == t->tokens[k] && d->logprob == want[k] && d->n_top == 2 && d->rank >= 1);
+            CHECK(d->top[0].logprob >= d->top[1].logprob && (d->rank == 1) == (d->logprob == d->top[0].logprob));
+            CHECK(isnan(d->sampled_logprob) && isnan(d->entropy) == (p->r.sampled_logprobs < 0));
+        }
+    }
+}
+
 static void check_text(const struct toy_rig *g, const struct plan *p, const struct got *o) {
     struct found want[MOST_BEAMS];
     const int32_t n = search(g, p, want), n_want = n < p->o.num_return_sequences ? n : p->o.num_return_sequences;
@@ -306,15 +355,9 @@ static void check_text(const struct toy_rig *g, const struct plan *p, const stru
     CHECK_STR(o->all.text, o->text);
     CHECK_INT(o->all.finish, ends_itself(g, p, &want[0]) ? RN_FINISH_STOP : RN_FINISH_LENGTH);
     tally.n_stopped += o->all.finish == RN_FINISH_STOP, tally.n_early += o->n_early, tally.n_revised += o->n_revised;
-    for (int32_t i = 0; i < want[0].n && p->r.logprobs >= 0; i++) {
-        int32_t all[TOY_CTX + MOST_NEW];
-        float logits[TOY_VOCAB];
-        memcpy(all, p->prompt, (size_t)p->n_prompt * sizeof *all);
-        memcpy(all + p->n_prompt, want[0].tokens, (size_t)i * sizeof *all);
-        toy_lm_expect(&g->config, all, p->n_prompt + i, logits);
-        const double norm = row_log_sum_exp(&kernel_set_get(CPU_REF)->row, logits, TOY_VOCAB);
-        CHECK(o->all.logprobs[i] == (float)((double)logits[want[0].tokens[i]] - norm));
-    }
+    float logprobs[MOST_NEW];
+    logprobs_of(g, p, &want[0], logprobs);
+    for (int32_t i = 0; i < want[0].n && p->r.logprobs >= 0; i++) CHECK(o->all.logprobs[i] == logprobs[i]);
 }
 
 static void run_round(const struct toy_rig *g, uint64_t seed, bool revises) {
@@ -333,9 +376,10 @@ static void run_round(const struct toy_rig *g, uint64_t seed, bool revises) {
         read_stream(s[i], &got[i]);
         CHECK_OK(rn_stream_get_state(s[i], &state, &err), &err);
         tally.n_preempted += state.was_preempted;
-        rn_stream_close(s[i]);
         check_note("seed %llu, stream %d: %d beams, penalty %g, early %d", (unsigned long long)seed, i,
                    plans[i].o.num_beams, (double)plans[i].o.length_penalty, plans[i].o.early_stopping);
+        check_read(g, &plans[i], s[i], &got[i]);
+        rn_stream_close(s[i]);
         check_text(g, &plans[i], &got[i]);
         rn_grammar_close(plans[i].grammar);
     }

@@ -182,6 +182,10 @@ static void check_read_one(rn_stream *s, const rn_chunk *last, size_t i) {
     CHECK_INT(c.finish_reason, q->finish_reason);
     CHECK_INT(c.usage->completion_tokens, (int64_t)q->n_tokens);
     CHECK_INT(c.usage->prompt_tokens, last->usage->prompt_tokens);
+    double sum = 0;
+    for (size_t k = 0; k < c.n_tokens; k++) sum += (double)c.token_data[k].logprob;
+    CHECK(fabs(sum - q->logprob) < 1e-4 && c.token_data[0].id == q->tokens[0] && c.token_data[0].n_top == 1);
+    CHECK(i > 0 || strcmp(c.finish_detail, last->finish_detail) == 0);
 }
 
 TEST(each_answer_of_a_search_is_read_as_a_chunk_of_its_own) {

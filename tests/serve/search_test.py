@@ -77,7 +77,7 @@ def what_a_server_has_no_room_for_is_refused_with_its_option():
         for body, says in (({'strategy': 'beam'}, 'strategy: 4 texts at once, more than this server has room for (--beams 2)'),
                            ({'strategy': 'beam', 'num_beams': 2, 'n': 3}, 'n: 3 answers of num_beams 2'),
                            ({'strategy': 'best-of', 'best_of': 2, 'n': 3}, 'n: 3 answers of best_of 2'),
-                           ({'use_beam_search': True, 'n': 2, 'logprobs': 1}, 'logprobs: excludes n above 1 with a strategy that finds several texts'),
+                           ({'use_beam_search': True, 'n': 2, 'prompt_logprobs': 1}, 'prompt_logprobs: excludes n above 1 with a strategy that finds several texts'),
                            ({'use_beam_search': True, 'n': 2, 'echo': True}, 'echo: excludes n above 1'),
                            ({'use_beam_search': True, 'n': 3}, 'strategy: 3 texts at once, more than this server has room for (--beams 2)'),
                            ({'num_beams': 2}, 'num_beams: is an option of the strategy beam, not of sample'),
@@ -138,6 +138,44 @@ def several_answers_of_a_search_are_its_best_texts():
         equal([c['text'] for c in post(s, TEXT, use_beam_search=True, n=2).json['choices']], two)
         both = s.post(TEXT, json.dumps({'prompt': ['The cat', 'A dog'], 'max_tokens': 8, 'ignore_eos': True, 'use_beam_search': True, 'n': 2})).json['choices']
         equal(([c['text'] for c in both[:2]], [c['index'] for c in both]), (two, [0, 1, 2, 3]))
+
+
+def by_text(choices):
+    return sorted(((c['text'], c['finish_reason'], c['runnel']['finish_detail'], c['logprobs']) for c in choices), key=repr)
+
+
+@test
+def several_answers_of_a_search_have_log_probabilities_and_ends_of_their_own():
+    with Folder() as folder, serving(chat_model(folder), '--beams', '4') as s:
+        search = {'best_of': 4, 'seed': 3, 'temp': 1.3, 'max_tokens': 24, 'ignore_eos': False}
+        stops = [None, [generate(s, seed=4, temp=1.3, max_tokens=24)['text'][5:8]]]
+        for more in ({'stop': stop, 'include_stop_str_in_output': whole} for stop in stops for whole in (False, True)):
+            alone = [post(s, TEXT, logprobs=3, **{**search, 'seed': 3 + i, 'best_of': 1}, speculate='none', **more).json['choices'][0] for i in range(4)]
+            answer = post(s, TEXT, n=4, logprobs=3, **search, **more)
+            equal(answer.status, 200, answer.body)
+            equal(by_text(answer.json['choices']), by_text(alone))
+            events = [json.loads(line[6:]) for line in post(s, TEXT, n=4, logprobs=3, stream=True, **search, **more).body.decode().split('\n\n') if line.startswith('data: {')]
+            for i, whole in enumerate(answer.json['choices']):
+                told = [c for e in events for c in e['choices'] if c['index'] == i]
+                equal(''.join(c['text'] for c in told), whole['text'])
+                for name, values in whole['logprobs'].items():
+                    equal([v for c in told for v in c['logprobs'][name]], values, name)
+                equal((told[-1]['finish_reason'], told[-1]['runnel']['finish_detail']), (whole['finish_reason'], whole['runnel']['finish_detail']))
+        check(any(c['runnel']['finish_detail'] == f'stop string "{stops[1][0]}"' for c in alone), alone)
+        for search in ({'strategy': 'beam', 'num_beams': 4}, {'use_beam_search': True, 'beam_width': 4, 'length_penalty': 0.5}):
+            found = generate(s, num_return_sequences=3, logprobs=2, sampled_logprobs=0, **search)
+            one = post(s, GENERATE, n=3, logprobs=2, sampled_logprobs=0, **search).json['choices']
+            equal(one[0]['logprobs'], found['logprobs'])
+            for c, q in zip(one, found['sequences'], strict=True):
+                equal([t['id'] for t in c['logprobs']], q['tokens'])
+                check(abs(sum(t['logprob'] for t in c['logprobs']) - q['logprob']) < 1e-4, c)
+                check(all(len(t['top']) == 2 and t['entropy'] >= 0 and t['rank'] >= 1 for t in c['logprobs']), c)
+            talk = {'messages': [{'role': 'user', 'content': 'Tell me of a cat'}], 'max_tokens': 8, **search}
+            said = s.post(CHAT, json.dumps({**talk, 'n': 3, 'logprobs': True, 'top_logprobs': 2})).json['choices']
+            texts = [q['text'] for q in s.post(GENERATE, json.dumps({**talk, 'num_return_sequences': 3})).json['choices'][0]['sequences']]
+            for c, text in zip(said, texts, strict=True):
+                equal(bytes(b for t in c['logprobs']['content'] for b in t['bytes']).decode(), text)
+                check(all(len(t['top_logprobs']) == 2 for t in c['logprobs']['content']), c)
 
 
 TOOLS = [{'type': 'function', 'function': {'name': 'look', 'parameters': {

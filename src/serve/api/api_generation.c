@@ -278,10 +278,7 @@ static bool find_answers(api_generation *g, api_error *e) {
     const struct {
         const char *name;
         bool is_on;
-    } alone[] = {{"logprobs", g->g.logprobs >= 0},
-                 {"prompt_logprobs", g->prompt_logprobs >= 0},
-                 {"echo", g->g.echo},
-                 {"include_stop_str_in_output", g->includes_stop}};
+    } alone[] = {{"prompt_logprobs", g->prompt_logprobs >= 0}, {"echo", g->g.echo}};
     if (!finds_answers(g)) return true;
     if (!is_given && (strcmp(count, "num_beams") == 0 || n_texts < g->n))
         strategy_form_choose(f, NULL, count, (double)(n_texts = g->n));

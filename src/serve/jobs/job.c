@@ -237,6 +237,13 @@ static void format_with_stop(job *j, job_part *p, const rn_chunk *c) {
     free(deltas);
 }
 
+static void give_last(job *j, job_part *p, const rn_chunk *c) {
+    if (j->includes_stop)
+        format_with_stop(j, p, c);
+    else
+        j->format->chunk(j, p, c);
+}
+
 // The code of a generation that failed. With rules about tokens (serve/api/token_rules.h) no token may be left to
 // draw from, and then the request asked for what there cannot be.
 static api_code code_of(const job_part *p) {
@@ -271,7 +278,7 @@ static void give_found(job *j, const job_part *first, const rn_chunk *c) {
     no_usage.completion_tokens = no_usage.reasoning_tokens = 0;
     none.text = "", none.n_text = none.n_tokens = none.n_deltas = 0;
     none.tokens = NULL, none.sequences = NULL, none.n_sequences = 0;
-    none.n_tool_calls = 0, none.usage = &no_usage;
+    none.n_tool_calls = 0, none.usage = &no_usage, none.finish_detail = "";
     const size_t n_found = c->n_sequences; // c ends with the first answer that is read
     for (size_t i = 1; i < j->n_answers; i++) {
         job_part *const p = &j->parts[(size_t)first->index + i];
@@ -289,8 +296,9 @@ static void give_found(job *j, const job_part *first, const rn_chunk *c) {
         own.n_deltas = count_allowed(p, &own);
         take_last(p, &own);
         own.usage = &p->usage;
+        own.finish_detail = p->detail;
         p->n_tokens = own.n_tokens, p->n_text = own.n_text;
-        j->format->chunk(j, p, &own);
+        give_last(j, p, &own);
     }
 }
 
@@ -319,8 +327,8 @@ static bool advance_part(job *j, job_part *p) {
     if (c.replace_from >= 0) p->n_tokens = (size_t)c.replace_from, p->n_text = (size_t)c.replace_text_from;
     p->n_tokens += c.n_tokens;
     p->n_text += c.n_text;
-    if (p->is_done && j->includes_stop)
-        format_with_stop(j, p, &c);
+    if (p->is_done)
+        give_last(j, p, &c);
     else
         j->format->chunk(j, p, &c);
     if (p->is_done && !is_bad && j->finds_answers) give_found(j, p, &c);
