@@ -181,7 +181,8 @@ typedef struct rn_chunk {
     // bytes. Only for requests with accept_revisions.
     int64_t replace_from, replace_text_from;
     // Last chunk of a search: the answers that it found, best first, as many as were asked for; the
-    // first one is the stream's text. None if it was cut short.
+    // first one is the stream's text. None if it was cut short (cancelled, timeout_ms): then the
+    // stream's text is the best one so far, but for RN_OVERFLOW_DROP_OLDEST.
     const rn_sequence *sequences;
     size_t n_sequences;
 } rn_chunk;
@@ -221,7 +222,8 @@ RN_API rn_status rn_stream_begin(rn_engine *engine, const rn_request *req, rn_st
  *                    rn_stream_next() or rn_stream_close() on it.
  * @return RN_OK; RN_E_ARG (chunk: struct_size or a stride); RN_E_AGAIN (nothing came in time);
  *         RN_E_END (the last chunk has been taken); RN_E_NOMEM (splitting a chat's answer failed:
- *         the chunk is lost, and every further call returns the same). Threads: one reader at a
+ *         the chunk is lost, and every further call returns the same; or the rest of the text of a
+ *         search that was cut short, with which the last chunk is lost). Threads: one reader at a
  *         time.
  */
 RN_API rn_status rn_stream_next(rn_stream *stream, int64_t timeout_ns, rn_chunk *chunk,

@@ -228,13 +228,12 @@ static void say_figures(const run_print *r, const rn_chunk *last) {
             last->finish_detail, has_colour ? "\x1b[0m" : "");
 }
 
-// Interrupted, a search has no answer: what came is what all of its texts begin with.
-static void say_beginning(const run_print *r) {
+// Interrupted, a search has not chosen its answer.
+static void say_not_chosen(const run_print *r) {
     int32_t n;
     bool is_given;
     if (strategy_form_texts(&r->g->strategy, &n, &is_given) && n > 1)
-        say("--strategy %s: interrupted before one of its %d texts was chosen: what is printed is how all of them begin",
-            r->g->strategy.strategy, n);
+        say("--strategy %s: interrupted: this is the best of its %d texts so far", r->g->strategy.strategy, n);
 }
 
 static int finish(run_print *r, const rn_chunk *last) {
@@ -244,7 +243,7 @@ static int finish(run_print *r, const rn_chunk *last) {
         say("generation: %s", last->finish_detail);
     else
         say_figures(r, last);
-    if (last->finish_reason == RN_FINISH_CANCELLED) say_beginning(r);
+    if (last->finish_reason == RN_FINISH_CANCELLED) say_not_chosen(r);
     if (last->finish_reason == RN_FINISH_ERROR) return EXIT_CODE_FAILED;
     if (last->finish_reason == RN_FINISH_CANCELLED && interrupt_came()) return EXIT_CODE_INTERRUPTED;
     return EXIT_CODE_OK;

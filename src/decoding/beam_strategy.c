@@ -347,32 +347,47 @@ static void find_certain(const struct beam_strategy *s, const struct beam_finish
         }
 }
 
-// The best text at the moment. Of a finished one the last token is left out, which would end the answer.
-static void find_best(const struct beam_strategy *s, const struct beam_finished *best, int32_t *node, int32_t *n) {
+// The best text at the moment, finished or not; n 0: there is none.
+static struct beam_finished find_best(const struct beam_strategy *s, const struct beam_finished *finished) {
     const struct beam_search *const b = s->search;
-    const struct beam *first = NULL;
-    for (int32_t g = 0; g < b->n_groups; g++)
-        if (b->groups[g].n > 0 && (!first || b->groups[g].beams[0].score > first->score))
-            first = &b->groups[g].beams[0];
-    if (best && (!first || best->score >= first->score / beam_search_length(b, b->n)))
-        *node = b->parents[best->node], *n = best->n - 1;
-    else if (first)
-        *node = first->node, *n = b->n;
+    struct beam_finished best = {.node = BEAM_NO_NODE};
+    for (int32_t g = 0; g < b->n_groups; g++) {
+        const struct beam *const first = &b->groups[g].beams[0];
+        if (b->groups[g].n == 0 || b->n == 0) continue;
+        const double score = first->score / beam_search_length(b, b->n);
+        if (best.n == 0 || score > best.score)
+            best = (struct beam_finished){.node = first->node, .n = b->n, .score = score, .logprob = first->logprob};
+    }
+    return finished && (best.n == 0 || finished->score >= best.score) ? *finished : best;
+}
+
+// Valid until the next call.
+static struct sequence_found found_of(struct beam_strategy *s, const struct beam_finished *f) {
+    beam_search_tokens(s->search, f->node, f->n, s->path);
+    beam_search_nodes(s->search, f->node, f->n, s->nodes);
+    return (struct sequence_found){.tokens = s->path,
+                                   .n = f->n,
+                                   .score = f->score,
+                                   .logprob = f->logprob,
+                                   .is_whole = f->is_whole,
+                                   .told = s->search->told,
+                                   .told_at = s->nodes};
+}
+
+static bool best_so_far(strategy *base, struct sequence_found *best) {
+    struct beam_strategy *s = (struct beam_strategy *)base;
+    const struct beam_finished *found[BEAM_MOST];
+    const int32_t n_found = beam_search_results(s->search, found);
+    const struct beam_finished f = find_best(s, n_found ? found[0] : NULL);
+    if (f.n > 0) *best = found_of(s, &f);
+    return f.n > 0;
 }
 
 static void report(struct beam_strategy *s, const struct emitter *out, const struct beam_finished *const *found,
                    int32_t n) {
     for (int32_t i = 0; i < n && i < s->n_return; i++) {
-        const struct beam_finished *const f = found[i];
-        beam_search_tokens(s->search, f->node, f->n, s->path);
-        beam_search_nodes(s->search, f->node, f->n, s->nodes);
-        out->ops->add_sequence(out->user, &(struct sequence_found){.tokens = s->path,
-                                                                   .n = f->n,
-                                                                   .score = f->score,
-                                                                   .logprob = f->logprob,
-                                                                   .is_whole = f->is_whole,
-                                                                   .told = s->search->told,
-                                                                   .told_at = s->nodes});
+        const struct sequence_found q = found_of(s, found[i]);
+        out->ops->add_sequence(out->user, &q);
     }
 }
 
@@ -386,9 +401,11 @@ static void emit(struct beam_strategy *s, const struct emitter *out) {
         show(s, out, found[0]->node, found[0]->n);
         return;
     }
-    if (s->base.env->accepts_revisions)
-        find_best(s, n_found ? found[0] : NULL, &node, &n);
-    else
+    if (s->base.env->accepts_revisions) { // of a whole text not the last token, which would end the answer
+        const struct beam_finished best = find_best(s, n_found ? found[0] : NULL);
+        n = best.n - best.is_whole;
+        node = n < best.n ? s->search->parents[best.node] : best.node;
+    } else
         find_certain(s, n_found ? found[0] : NULL, &node, &n);
     if (n > 0) show(s, out, node, n);
 }
@@ -465,6 +482,7 @@ rn_status beam_strategy_create(const struct strategy_spec *spec, strategy **out,
                                             .prompt_wants = prompt_wants,
                                             .propose = propose,
                                             .absorb = absorb,
+                                            .best_so_far = best_so_far,
                                             .destroy = destroy};
     const struct strategy_options *const o = spec->options;
     struct beam_strategy *s = mem_calloc(1, sizeof *s);

@@ -192,6 +192,12 @@ static const struct sample *find_best(const struct best_strategy *s) {
     return best;
 }
 
+static bool best_so_far(strategy *base, struct sequence_found *best) {
+    const struct best_strategy *s = (const struct best_strategy *)base;
+    if (s->has_begun) *best = found_of(find_best(s));
+    return s->has_begun && best->n > 0;
+}
+
 static rn_status finish(struct best_strategy *s, const struct emitter *out, rn_error *err) {
     const rn_status st = rank(s, err);
     if (st != RN_OK) return st;
@@ -259,6 +265,7 @@ rn_status best_strategy_create(const struct strategy_spec *spec, strategy **out,
                                             .prompt_wants = prompt_wants,
                                             .propose = propose,
                                             .absorb = absorb,
+                                            .best_so_far = best_so_far,
                                             .destroy = destroy};
     const struct strategy_options *const o = spec->options;
     *out = NULL;

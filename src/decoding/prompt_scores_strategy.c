@@ -82,6 +82,11 @@ static rn_status absorb(strategy *base, const struct row_results *r, const struc
     return reaches_inner(s, r) ? s->inner->ops->absorb(s->inner, r, out, err) : RN_OK;
 }
 
+static bool best_so_far(strategy *base, struct sequence_found *best) {
+    struct prompt_scores_strategy *s = (struct prompt_scores_strategy *)base;
+    return s->inner->ops->best_so_far && s->inner->ops->best_so_far(s->inner, best);
+}
+
 static void destroy(strategy *base) {
     strategy_destroy(((struct prompt_scores_strategy *)base)->inner);
     mem_free(base);
@@ -96,6 +101,7 @@ static const struct strategy_ops ops = {.begin = begin,
                                         .suspend = suspend,
                                         .read = read_results,
                                         .absorb = absorb,
+                                        .best_so_far = best_so_far,
                                         .destroy = destroy};
 
 rn_status prompt_scores_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err) {

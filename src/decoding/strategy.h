@@ -311,6 +311,9 @@ struct strategy_ops {
     // of them is wanted, and for proposed rows. Emits at most one token of each choice after rows of
     // the prompt, else row_list.n_tokens. An error ends this stream alone with finish reason `error`.
     rn_status (*absorb)(strategy *s, const struct row_results *r, const struct emitter *out, rn_error *err);
+    // Of a search: the best text that it has so far, where the stream ends before it has chosen one; it begins with all that was
+    // emitted. False: there is none. NULL: what was emitted is all that there is.
+    bool (*best_so_far)(strategy *s, struct sequence_found *best);
     void (*destroy)(strategy *s);
 };
 struct strategy {

@@ -584,7 +584,12 @@ rn_status stream_walk_go(rn_stream *s, const int32_t *tokens, int32_t n, rn_erro
 rn_status stream_sequences_create(rn_stream *s, rn_error *err);
 void stream_sequences_destroy(rn_stream *s);
 void stream_sequences_add(rn_stream *s, const struct sequence_found *q);
+// Where the stream ends before its search has chosen a text, the answer is the best one so far: the rest of it, behind what was
+// emitted, is one of the stream's tokens, and the reader has it with the last chunk. Before the strategy is destroyed.
+void stream_sequences_cut(rn_stream *s);
 rn_status stream_sequences_show(rn_stream *s, rn_chunk *last, rn_error *err);
+// By the reader, of each chunk that it takes: adds that rest to the last one. RN_E_NOMEM.
+rn_status stream_sequences_take(rn_stream *s, rn_chunk *chunk, rn_error *err);
 // One of those shown, by the reader: text, tokens and their data, valid until the next call, and how it ended. RN_E_NOMEM.
 rn_status stream_sequence_read(rn_stream *s, size_t i, rn_chunk *chunk, rn_error *err);
 struct text_buf;
@@ -650,8 +655,8 @@ struct passed_text stream_pass_token(rn_stream *s, struct choice *c, int32_t tok
 bool stream_ends_at(rn_stream *s, int32_t token); // it is an end or stop token, where the grammar stands
 // finish_detail of an answer, from its last token, the stop string that it ends with (-1: none) and whether it ended by itself.
 void stream_tell_end(rn_stream *s, int32_t token, int32_t matched, bool is_whole, char *out, size_t n_out);
-int64_t stream_emitted(const rn_stream *s);       // tokens of all choices
-int32_t stream_tokens_left(const rn_stream *s);   // that unfinished choices may still emit
+int64_t stream_emitted(const rn_stream *s);     // tokens of all choices
+int32_t stream_tokens_left(const rn_stream *s); // that unfinished choices may still emit
 // Ends all choices and delivers the text that they held back. RN_E_INTERNAL: it does not fit.
 rn_status stream_choices_end(rn_stream *s, rn_finish why, const char *detail, rn_error *err);
 

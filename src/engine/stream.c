@@ -47,6 +47,7 @@ rn_status rn_stream_next(rn_stream *stream, int64_t timeout_ns, rn_chunk *chunk,
     mutex_lock(&stream->engine->lock);
     wake_for(stream); // it may have been parked
     mutex_unlock(&stream->engine->lock);
+    if (stream->sequences && (st = stream_sequences_take(stream, &own, err)) != RN_OK) return st;
     if (stream->answer && (st = answer_read(stream->answer, &own, err)) != RN_OK) return st;
     if (stream->answer && own.finish_reason != RN_FINISH_NONE) // the step thread has done with it
         stream->end.usage.reasoning_tokens = answer_n_reasoning(stream->answer);

@@ -235,7 +235,7 @@ static void set_length(rn_stream *s, struct choice *c, int32_t n) {
 
 // Truncates the choice to its first n tokens and recomputes the state of its text.
 static void go_back(rn_stream *s, struct choice *c, int32_t n) {
-    uint32_t n_text = 0;
+    uint32_t n_text = c == s->text.choices ? (uint32_t)s->text.n_echo : 0;
     c->utf8 = (utf8_assembler){.keep_invalid = c->utf8.keep_invalid};
     c->n_healed = s->text.n_heal_given;
     stop_matcher_init(&c->matcher, s->text.stops);

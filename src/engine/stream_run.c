@@ -28,6 +28,7 @@ static void settle_session(rn_stream *s, rn_finish why) {
 
 void stream_end(rn_stream *s, rn_finish why, const char *detail) {
     rn_error err;
+    if (why != RN_FINISH_ERROR) stream_sequences_cut(s);
     if (stream_choices_end(s, why, detail, &err) != RN_OK) {
         s->end.status = err.code;
         why = RN_FINISH_ERROR, detail = err.text;

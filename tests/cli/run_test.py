@@ -409,13 +409,25 @@ def a_sample_in_which_the_majoritys_expression_gives_up_says_nothing():
 
 
 @test
-def a_search_that_is_interrupted_says_that_it_has_not_chosen():
-    for strategy, n, more in (('best-of', 8, ('--best-of', '8', '--temp', '0')), ('beam', 4, ()), ('beam', 4, ('--json',))):
-        child = start('run', PROMPT, '--strategy', strategy, *more, '--ignore-eos', '-n', '400', '--cpu', 'ref')
-        child.stdout.read(9)
+def a_search_that_is_interrupted_prints_the_best_text_so_far_and_says_so():
+    for strategy, n, more in (('best-of', 8, ('--best-of', '8', '--temp', '0')), ('beam', 4, ()), ('beam', 4, ('--json', '--logprobs', '1')), ('beam', 4, ('--echo',))):
+        args = ('run', PROMPT, '--strategy', strategy, *more, '--ignore-eos', '--cpu', 'ref')
+        child = start(*args, '-n', '400')
+        begin = child.stdout.read(9)
         interrupt(child)
-        code, _, err = end(child)
-        equal((code, err), (130, f'runnel: --strategy {strategy}: interrupted before one of its {n} texts was chosen: what is printed is how all of them begin\n'))
+        code, rest, err = end(child)
+        equal((code, err), (130, f'runnel: --strategy {strategy}: interrupted: this is the best of its {n} texts so far\n'))
+        text = begin + rest
+        if '--json' in more:
+            lines = [json.loads(line) for line in text.splitlines()]
+            equal((lines[-1]['finish_reason'], 'sequences' in lines[-1]), ('cancelled', False))
+            tokens = [t for line in lines for t in line['tokens']]
+            equal([t['id'] for line in lines for t in line['logprobs']], tokens)
+            equal((lines[-1]['usage']['completion_tokens'], len(lines[-1]['timing']['token_ms'])), (len(tokens), len(tokens)))
+            equal(runnel('detokenize', *map(str, tokens)).ok().text.strip(), text_of(lines).strip())
+        if '--echo' in more:
+            equal(text.decode()[:len(PROMPT)], PROMPT)
+        check(len(rest) > 0 or strategy == 'best-of', text)     # samples of temperature 0 are alike
 
 
 

@@ -264,6 +264,13 @@ static struct {
     int n_stopped, n_early, n_revised, n_preempted;
 } tally;
 
+static rn_strategy_options best_of_options(int32_t n) {
+    rn_strategy_options o;
+    rn_strategy_options_init(&o);
+    o.best_of = n;
+    return o;
+}
+
 // Takes what the chunk has; a revision goes back first.
 static void take_chunk(struct got *o, const rn_chunk *c) {
     if (c->replace_from >= 0) o->all.n_tokens = (size_t)c->replace_from, o->all.n_text = (size_t)c->replace_text_from;
@@ -411,6 +418,80 @@ TEST(readers_that_accept_revisions_end_with_the_same_text) {
 TEST(beams_that_are_preempted_find_the_same) {
     run_rounds(FEW_PAGES, false);
     CHECK(tally.n_preempted > 0);
+}
+
+// ---- cut short ----
+
+// Cancels the stream, once it is known, from the step in which the caller's stage is asked the n-th time.
+struct cut {
+    _Atomic(rn_stream *) stream;
+    int n_left;
+};
+static bool cancel_later(void *user, float *logits, int32_t n_vocab, const int32_t *tokens, size_t n_tokens) {
+    struct cut *const c = user;
+    (void)logits, (void)n_vocab, (void)tokens, (void)n_tokens;
+    if (--c->n_left != 0) return true;
+    while (!atomic_load(&c->stream)) {
+    }
+    rn_stream_cancel(atomic_load(&c->stream));
+    return true;
+}
+
+// Reads the stream to its end; n_early: tokens before its last chunk.
+static void run_cut(const struct toy_rig *g, struct plan *p, int n_asked, bool revises, struct got *o,
+                    size_t *n_early) {
+    struct cut cut = {.n_left = n_asked};
+    rn_stream *s;
+    rn_error err = {0};
+    *o = (struct got){0}, *n_early = 0;
+    p->sampling.stage = cancel_later, p->sampling.stage_user = &cut;
+    p->r.accept_revisions = revises;
+    if (!CHECK_OK(rn_stream_begin(g->engine, &p->r, &s, &err), &err)) return;
+    atomic_store(&cut.stream, s);
+    while (o->all.finish == RN_FINISH_NONE) {
+        rn_chunk c = new_chunk();
+        if (!CHECK_OK(rn_stream_next(s, 60000000000, &c, &err), &err)) break;
+        CHECK(!c.n_tokens || !c.token_data || c.token_data[c.n_tokens - 1].id == c.tokens[c.n_tokens - 1]);
+        if (c.finish_reason == RN_FINISH_NONE) *n_early += c.n_tokens;
+        take_chunk(o, &c);
+    }
+    rn_stream_close(s);
+}
+
+// What a search has when it is cancelled is the best text so far, also for readers that accept revisions.
+TEST(a_search_that_is_cancelled_ends_with_the_best_text_so_far) {
+    struct toy_rig g;
+    int n_cut = 0, n_more = 0, n_revised = 0;
+    if (!rig_open(&g, MANY_PAGES)) return;
+    for (uint64_t seed = 1; seed <= 3 * N_ROUNDS; seed++) {
+        static struct plan p;
+        static struct got plain, revised;
+        struct toy_random random = {.seed = seed};
+        size_t n_early, n_early_revised;
+        make_plan(&g, &random, &p);
+        const int n_asked = 1 + toy_below(&random, 25);
+        if (seed % 3 == 0) p.r.strategy = "best-of", p.o = best_of_options(p.o.num_beams);
+        run_cut(&g, &p, n_asked, true, &revised, &n_early_revised);
+        run_cut(&g, &p, n_asked, false, &plain, &n_early);
+        check_note("seed %llu, %s", (unsigned long long)seed, p.r.strategy);
+        // One of them may have been about to emit what was chosen.
+        CHECK(plain.all.finish == revised.all.finish || plain.all.finish == RN_FINISH_CANCELLED ||
+              revised.all.finish == RN_FINISH_CANCELLED);
+        CHECK((plain.n > 0) == (plain.all.finish != RN_FINISH_CANCELLED));
+        CHECK_INT(plain.all.usage.completion_tokens, (int64_t)plain.all.n_tokens);
+        const size_t n = plain.all.n_tokens;
+        n_cut += plain.all.finish == RN_FINISH_CANCELLED, n_more += plain.all.n_tokens > n_early;
+        n_revised += n_early_revised > 0;
+        if (!CHECK_INT((int64_t)revised.all.n_tokens, (int64_t)n)) break;
+        CHECK_MEM(plain.all.tokens, revised.all.tokens, n * sizeof *plain.all.tokens);
+        CHECK_STR(plain.all.text, revised.all.text);
+        if (p.r.logprobs >= 0) CHECK_MEM(plain.all.logprobs, revised.all.logprobs, n * sizeof *plain.all.logprobs);
+        rn_grammar_close(p.grammar);
+    }
+    toy_rig_close(&g);
+    CHECK(n_cut > N_ROUNDS);
+    CHECK(n_more > N_ROUNDS);
+    CHECK(n_revised > N_ROUNDS);
 }
 
 // ---- other properties ----

@@ -306,13 +306,15 @@ static bool holds_nothing(rn_engine *e) {
 
 enum end { END_CANCEL, END_CLOSE, END_PAUSED, END_TIMEOUT, END_SLOW, N_ENDS };
 
-// What came is the beginning of the whole answer, without the sequences of a search.
+// What came is the beginning of the whole answer, without the sequences of a search; where whole texts are searched, the last chunk has
+// the rest of the best one so far.
 static void check_beginning(const struct whole_answer *a, const struct whole_answer *whole) {
     if (a->o.finish == RN_FINISH_LENGTH && a->o.n_tokens == whole->o.n_tokens) return; // it was faster
+    const size_t n = a->o.n_tokens - (whole->n_sequences ? a->n_last : 0);
     CHECK_INT((int64_t)a->n_sequences, 0);
-    CHECK(a->o.n_tokens <= whole->o.n_tokens);
-    CHECK_MEM(a->o.tokens, whole->o.tokens, a->o.n_tokens * sizeof *a->o.tokens);
-    CHECK_MEM(a->told, whole->told, a->o.n_tokens * sizeof *a->told);
+    CHECK(a->o.n_tokens <= whole->o.n_tokens && a->o.usage.completion_tokens == (int64_t)a->o.n_tokens);
+    CHECK_MEM(a->o.tokens, whole->o.tokens, n * sizeof *a->o.tokens);
+    CHECK_MEM(a->told, whole->told, n * sizeof *a->told);
 }
 
 static void end_stream(rn_engine *e, const struct asked *asked_for, enum end how, int n_chunks,

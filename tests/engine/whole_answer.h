@@ -21,8 +21,8 @@ struct whole_answer {
     uint64_t told[WHOLE_TOKENS]; // a hash of what was told of each token
     bool has_numbers;            // that are numbers
     struct whole_sequence sequences[WHOLE_SEQUENCES];
-    size_t n_sequences;
-    char best[4096]; // text of the first sequence
+    size_t n_sequences, n_last; // n_last: tokens of the last chunk
+    char best[4096];            // text of the first sequence
     int n_revised;
     rn_status error;
 };
@@ -66,7 +66,7 @@ static inline void whole_add(struct whole_answer *a, const rn_chunk *c, const rn
     outcome_add(&a->o, c);
     if (c->finish_reason == RN_FINISH_NONE) return;
     a->error = c->error;
-    a->n_sequences = c->n_sequences;
+    a->n_sequences = c->n_sequences, a->n_last = c->n_tokens;
     for (size_t i = 0; i < c->n_sequences && CHECK(i < WHOLE_SEQUENCES); i++) {
         const rn_sequence *const q = &c->sequences[i];
         const uint64_t hash = hash_of(q->text, q->n_text, 1);

@@ -263,6 +263,22 @@ def chunks_of(socket, **body):
 
 
 @test
+def a_search_that_is_out_of_time_ends_with_its_best_text_so_far():
+    body = {'prompt': 'The cat', 'max_tokens': 400, 'ignore_eos': True, 'timeout': 0.2}
+    with Folder() as folder, serving(chat_model(folder), '--beams', '4', '--cpu', 'ref') as s:
+        for search in ({'strategy': 'beam', 'num_beams': 4}, {'strategy': 'best-of', 'best_of': 4, 'seed': 1}):
+            told = stream(s, GENERATE, **body, **search, logprobs=0)
+            tokens = [t for c in told for t in c['tokens']]
+            equal((told[-1]['finish_reason'], told[-1]['finish_detail'], 'sequences' in told[-1]), ('length', 'timeout', False))
+            equal([t['id'] for c in told for t in c['logprobs']], tokens)
+            equal(told[-1]['usage']['completion_tokens'], len(tokens))
+            check(told[-1]['tokens'] and told[-1]['text'], told[-1])
+            answer = s.post(TEXT, json.dumps({**body, **search, 'n': 2}))
+            equal((answer.status, answer.json['choices'][0]['runnel']['finish_detail']), (200, 'timeout'), answer.body)
+            check(answer.json['choices'][0]['text'], answer.body)
+
+
+@test
 def a_reader_that_accepts_revisions_has_the_best_text_at_once_and_the_same_one_at_the_end():
     n_replaced, body = 0, {'prompt': 'The cat', 'max_tokens': 24, 'ignore_eos': True, 'accept_revisions': True}
     with Folder() as folder, serving(chat_model(folder), '--beams', '4') as s:
@@ -275,6 +291,8 @@ def a_reader_that_accepts_revisions_has_the_best_text_at_once_and_the_same_one_a
             equal(told[-1].get('sequences'), whole.get('sequences'), search)
             n_replaced += n
         check(n_replaced > 1, n_replaced)
+        text, _, n = revised(stream(s, GENERATE, **body, strategy='beam', num_beams=4, echo=True))     # which no revision takes away
+        equal((text, n > 0), (body['prompt'] + generate(s, max_tokens=24, strategy='beam', num_beams=4)['text'], True))
         with s.connect() as c:
             told = list(chunks_of(Socket(c, '/v1/stream'), **body, strategy='beam', num_beams=4))
             equal(revised(told)[:2], (told[-1]['sequences'][0]['text'], told[-1]['sequences'][0]['tokens']))
