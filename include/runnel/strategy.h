@@ -82,6 +82,11 @@ static inline void rn_strategy_options_init(rn_strategy_options *s) {
 // a few words; NULL is fine.
 RN_API const char *rn_strategy_name(size_t i, const char **help);
 
+// Does it refuse requests with an option (RN_E_UNSUPPORTED)? "mirostat", "adaptive_target",
+// "watermark", "speculate", "guidance_scale" or "banned_strings", as in JSON. name NULL:
+// "sample". false: it does not, or there is no such strategy.
+RN_API bool rn_strategy_excludes(const char *name, const char *option);
+
 // The table of options, for option parsers. Never grows.
 typedef enum rn_option_kind {
     RN_OPTION_REAL,

@@ -1,6 +1,7 @@
 // app/generation_options.c - reads a generation from the command line; refuses options that exclude each other.
 #include "app/generation.h"
 #include "app/numbers.h"
+#include "app/option_name.h"
 #include "app/say.h"
 #include <math.h>
 #include <stdio.h>
@@ -241,9 +242,7 @@ const option generation_text_rows[7] = {
 };
 
 static void make_row(generation_rows *rows, size_t i, const rn_field *field) {
-    snprintf(rows->names[i], sizeof rows->names[i], "%s", field->name);
-    for (char *c = rows->names[i]; *c; c++)
-        if (*c == '_') *c = '-';
+    option_name_dashed(field->name, rows->names[i], sizeof rows->names[i]);
     snprintf(rows->helps[i], sizeof rows->helps[i], "%.100s (%.10g..%.10g, default %.6g)", field->help, field->min,
              field->max, field->def);
     rows->sampling[rows->n_sampling++] = (option){.name = rows->names[i],
@@ -332,26 +331,23 @@ static bool check_draws(const generation *g, const rn_strategy_options *o, const
     return true;
 }
 
-// What no text of the strategy can have. Of the server's and batch's requests the engine says so.
+// What the strategy refuses, by its name on the command line. Of the server's and batch's requests the engine says so.
 static bool check_excluded(const generation *g, const rn_sampling *s) {
-    const char *const strategy = g->strategy.strategy ? g->strategy.strategy : "sample", *why_not;
-    const bool is_sample = strcmp(strategy, "sample") == 0, is_beam = strcmp(strategy, "beam") == 0,
-               is_tree = strcmp(strategy, "tree") == 0,
-               has_history = !is_beam && strategy_form_draws(&g->strategy, &why_not);
+    const char *const strategy = g->strategy.strategy;
     const struct {
-        const char *name;
-        bool is_excluded;
+        const char *name, *option;
+        bool is_on;
     } rows[] = {
-        {"mirostat", !has_history && s->mirostat > 0},
-        {"adaptive-target", !has_history && s->adaptive_target >= 0},
-        {"watermark", !has_history && s->watermark},
-        {"speculate", !is_sample && g->speculate[0] && generation_speculates(g)},
-        {"guidance-scale", !is_sample && generation_is_guided(g)},
-        {"banned-string", (is_beam || is_tree || strcmp(strategy, "best-of") == 0) && g->n_banned > 0},
+        {"mirostat", "mirostat", s->mirostat > 0},
+        {"adaptive_target", "adaptive-target", s->adaptive_target >= 0},
+        {"watermark", "watermark", s->watermark},
+        {"speculate", "speculate", g->speculate[0] && generation_speculates(g)},
+        {"guidance_scale", "guidance-scale", generation_is_guided(g)},
+        {"banned_strings", "banned-string", g->n_banned > 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (!rows[i].is_excluded) continue;
-        say("--%s: not with --strategy %s", rows[i].name, strategy);
+        if (!rows[i].is_on || !rn_strategy_excludes(strategy, rows[i].name)) continue;
+        say("--%s: not with --strategy %s", rows[i].option, strategy);
         return false;
     }
     return true;
@@ -381,9 +377,10 @@ bool generation_check(const generation *g, const options *parsed) {
     rn_request_init(&req);
     if (!generation_apply(g, &req, &parts, &err)) {
         // An unknown preset, or a top_k that is too large for candidates: nothing else is left at this point.
-        for (char *c = err.text; *c && *c != ':'; c++)
-            if (*c == '_') *c = '-';
-        say("--%s", err.text);
+        char name[sizeof err.text];
+        const size_t n = strcspn(err.text, ":");
+        option_name_dashed(err.text, name, sizeof name);
+        say("--%.*s%s", (int)n, name, err.text + n);
         return false;
     }
     if (!generation_is_guided(g) && options_refuse(parsed, "negative-prompt", "without --guidance-scale"))
@@ -392,8 +389,7 @@ bool generation_check(const generation *g, const options *parsed) {
     const char *why, *const idle = generation_without_effect(g, NULL, &why);
     if (idle) {
         char name[32];
-        snprintf(name, sizeof name, "%s", idle);
-        for (char *at = name; (at = strchr(at, '_'));) *at = '-';
+        option_name_dashed(idle, name, sizeof name);
         say("--%s: has no effect %s", name, why);
         return false;
     }

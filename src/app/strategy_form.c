@@ -1,6 +1,7 @@
 // app/strategy_form.c - see strategy_form.h.
 #include "app/strategy_form.h"
 #include "app/numbers.h"
+#include "app/option_name.h"
 #include "app/say.h"
 #include <math.h>
 #include <stdio.h>
@@ -14,12 +15,11 @@ void strategy_form_init(strategy_form *f) {
 // Row i, as far as there is room.
 static bool option_at(size_t i, rn_strategy_option *o) { return i < STRATEGY_OPTIONS && rn_strategy_option_at(i, o); }
 
-// The value of a number that was given, or its default.
-static double number_of(const strategy_form *f, const char *name) {
-    rn_strategy_option o;
-    for (size_t i = 0; option_at(i, &o); i++)
-        if (strcmp(o.name, name) == 0) return isnan(f->numbers[i]) ? o.def : f->numbers[i];
-    return NAN;
+// The option of that name; its row in *o. SIZE_MAX: there is none.
+static size_t find_option(const char *name, rn_strategy_option *o) {
+    for (size_t i = 0; option_at(i, o); i++)
+        if (strcmp(o->name, name) == 0) return i;
+    return SIZE_MAX;
 }
 
 static const char *name_of(const strategy_form *f) { return f->strategy ? f->strategy : rn_strategy_name(0, NULL); }
@@ -34,13 +34,6 @@ static bool is_other(const strategy_form *f, size_t i, const rn_strategy_option 
            (!isnan(f->numbers[i]) && f->numbers[i] != o->def);
 }
 
-static int32_t word_of(const strategy_form *f, const char *name) {
-    rn_strategy_option o;
-    for (size_t i = 0; option_at(i, &o); i++)
-        if (strcmp(o.name, name) == 0) return f->words[i];
-    return -1;
-}
-
 static bool takes(const rn_strategy_option *o, const char *strategy) {
     const size_t n = strlen(strategy);
     for (const char *at = o->strategies; at; at = strchr(at, '|'), at += at != NULL)
@@ -53,12 +46,6 @@ static bool find_foreign(const strategy_form *f, bool also_defaults, rn_strategy
     for (size_t i = 0; option_at(i, o); i++)
         if ((also_defaults ? is_given(f, i) : is_other(f, i, o)) && !takes(o, name_of(f))) return true;
     return false;
-}
-
-static void dashed(const char *name, char out[32]) {
-    snprintf(out, 32, "%s", name);
-    for (char *c = out; *c; c++)
-        if (*c == '_') *c = '-';
 }
 
 static void list_strategies(char out[STRATEGY_WORDS]) {
@@ -84,7 +71,7 @@ bool strategy_form_check(const strategy_form *f) {
         return false;
     }
     if (!find_foreign(f, true, &o)) return true;
-    dashed(o.name, name);
+    option_name_dashed(o.name, name, sizeof name);
     say("--%s: is an option of --strategy %s, not of %s", name, o.strategies, name_of(f));
     return false;
 }
@@ -120,8 +107,8 @@ bool strategy_form_apply(const strategy_form *f, rn_request *req, rn_strategy_op
 void strategy_form_choose(strategy_form *f, const char *strategy, const char *name, double value) {
     rn_strategy_option o;
     if (!f->strategy) f->strategy = strategy;
-    for (size_t i = 0; name && option_at(i, &o); i++)
-        if (strcmp(o.name, name) == 0) f->numbers[i] = value;
+    const size_t i = name ? find_option(name, &o) : SIZE_MAX;
+    if (i != SIZE_MAX) f->numbers[i] = value;
 }
 
 const char *strategy_form_texts(const strategy_form *f, int32_t *n, bool *is_given_too) {
@@ -129,10 +116,9 @@ const char *strategy_form_texts(const strategy_form *f, int32_t *n, bool *is_giv
                              : strcmp(name_of(f), "best-of") == 0 ? "best_of"
                                                                   : NULL;
     rn_strategy_option o;
-    *n = name ? (int32_t)number_of(f, name) : 1;
-    *is_given_too = false;
-    for (size_t i = 0; name && option_at(i, &o); i++)
-        if (strcmp(o.name, name) == 0) *is_given_too = is_given(f, i);
+    const size_t i = name ? find_option(name, &o) : SIZE_MAX;
+    *is_given_too = i != SIZE_MAX && is_given(f, i);
+    *n = *is_given_too ? (int32_t)f->numbers[i] : i != SIZE_MAX ? (int32_t)o.def : 1;
     return name;
 }
 
@@ -141,13 +127,6 @@ int32_t strategy_form_n_seqs(const strategy_form *f) {
     bool is_given_too;
     (void)strategy_form_texts(f, &n, &is_given_too);
     return n - 1;
-}
-
-static const char **text_of(strategy_form *f, const char *name) {
-    rn_strategy_option o;
-    for (size_t i = 0; option_at(i, &o); i++)
-        if (strcmp(o.name, name) == 0) return &f->texts[i];
-    return NULL;
 }
 
 // One model reads one set of early layers, and an engine has one model that values texts.
@@ -162,12 +141,13 @@ static bool take(const char **own, const char *name, const char *text) {
 
 bool strategy_form_reserve(strategy_form *f, machine *on) {
     static const char before[] = "model:"; // a number behind it is a model of the engine
-    const char **const value = text_of(f, "value"), **const layers = text_of(f, "dola_layers");
+    rn_strategy_option o;
+    const char **const value = &f->texts[find_option("value", &o)], *const layers =
+                                                                        f->texts[find_option("dola_layers", &o)];
     on->n_seqs += strategy_form_n_seqs(f);
-    if (strcmp(name_of(f), "dola") == 0 &&
-        !take(&on->early_layers, "dola-layers", layers && *layers ? *layers : "low"))
+    if (strcmp(name_of(f), "dola") == 0 && !take(&on->early_layers, "dola-layers", layers ? layers : "low"))
         return false;
-    if (!value || !*value || strncmp(*value, before, sizeof before - 1) != 0) return true;
+    if (!*value || strncmp(*value, before, sizeof before - 1) != 0) return true;
     const char *const name = *value + sizeof before - 1;
     if (name[strspn(name, "0123456789")] == 0) return true;
     *value = "model";
@@ -182,8 +162,10 @@ bool strategy_form_draws(const strategy_form *f, const char **why_not) {
         {"contrastive", "with --strategy contrastive, which draws no tokens", NULL},
         {"tree", "with --strategy tree, which draws no tokens", NULL},
     };
+    rn_strategy_option o;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(rows[i].name, name_of(f)) != 0 || (rows[i].unless && word_of(f, rows[i].unless) > 0)) continue;
+        if (strcmp(rows[i].name, name_of(f)) != 0) continue;
+        if (rows[i].unless && f->words[find_option(rows[i].unless, &o)] > 0) continue;
         *why_not = rows[i].why_not;
         return false;
     }
@@ -192,17 +174,14 @@ bool strategy_form_draws(const strategy_form *f, const char **why_not) {
 
 bool strategy_form_take_top_k(const strategy_form *f, double top_k, rn_strategy_options *out, rn_error *err) {
     rn_strategy_option o;
-    if (strcmp(name_of(f), "contrastive") != 0 || !(top_k > 0)) return true;
-    for (size_t i = 0; option_at(i, &o); i++) {
-        if (strcmp(o.name, "num_candidates") != 0 || is_given(f, i)) continue;
-        if (top_k <= o.max) return rn_strategy_options_set(out, o.name, top_k, err) == RN_OK;
-        *err = (rn_error){.code = RN_E_ARG};
-        snprintf(err->text, sizeof err->text,
-                 "top_k: %.10g is outside %g..%g with the strategy contrastive, which tries so many candidates",
-                 top_k, o.min, o.max);
-        return false;
-    }
-    return true;
+    if (strcmp(name_of(f), "contrastive") != 0 || !(top_k > 0) || is_given(f, find_option("num_candidates", &o)))
+        return true;
+    if (top_k <= o.max) return rn_strategy_options_set(out, o.name, top_k, err) == RN_OK;
+    *err = (rn_error){.code = RN_E_ARG};
+    snprintf(err->text, sizeof err->text,
+             "top_k: %.10g is outside %g..%g with the strategy contrastive, which tries so many candidates", top_k,
+             o.min, o.max);
+    return false;
 }
 
 bool strategy_form_needs_amateur(const strategy_form *f) { return strcmp(name_of(f), "contrastive-decoding") == 0; }
@@ -270,10 +249,9 @@ bool strategy_form_set(strategy_form *f, const char *name, const char *value, bo
         f->strategy = is_default ? NULL : value;
         return true;
     }
-    for (size_t i = 0; option_at(i, &o); i++)
-        if (strcmp(o.name, name) == 0) return set_option(f, i, &o, value, why);
-    *is_known = false;
-    return false;
+    const size_t i = find_option(name, &o);
+    *is_known = i != SIZE_MAX;
+    return *is_known && set_option(f, i, &o, value, why);
 }
 
 const char *strategy_form_show(const strategy_form *f, size_t i, const char **name, bytes *value, bytes *about) {
@@ -340,7 +318,7 @@ void strategy_rows_init(strategy_rows *rows) {
                                      .offset = offsetof(strategy_form, strategy),
                                      .help = rows->helps[STRATEGY_OPTIONS]};
     for (size_t i = 0; option_at(i, &o); i++) {
-        dashed(o.name, rows->names[i]);
+        option_name_dashed(o.name, rows->names[i], sizeof rows->names[i]);
         explain_option(&o, rows->helps[i], sizeof rows->helps[i]);
         rows->rows[rows->n++] = (option){.name = rows->names[i],
                                          .arg = o.words ? o.words : kinds[o.kind].arg,

@@ -466,11 +466,6 @@ static bool take_memory(struct beam_strategy *s) {
 
 // Without do_sample the most probable continuations are taken of what penalties, biases and masks leave.
 rn_status beam_set_sampling(const struct strategy_options *o, struct sampling_params *p, rn_error *err) {
-    if (p->mirostat || p->adaptive_target >= 0)
-        return fail(err, RN_E_UNSUPPORTED, "%s: not with the strategy beam, whose texts have no one history of draws",
-                    p->mirostat ? "mirostat" : "adaptive_target");
-    if (p->watermark.n_keys)
-        return fail(err, RN_E_UNSUPPORTED, "watermark: not with the strategy beam, which chooses whole texts");
     if (o->do_sample && p->temp == 0) return fail(err, RN_E_ARG, "do_sample: needs a temp above 0");
     if (!o->do_sample) p->temp = 0;
     p->keeps_level = true;

@@ -192,12 +192,7 @@ static const struct strategy_ops ops = {.prompt_from = prompt_from,
 
 // Tokens are scored, not drawn.
 rn_status contrastive_set_sampling(const struct strategy_options *o, struct sampling_params *p, rn_error *err) {
-    (void)o;
-    if (p->mirostat || p->adaptive_target >= 0 || p->watermark.n_keys)
-        return fail(err, RN_E_UNSUPPORTED, "%s: not with the strategy contrastive, which draws no tokens",
-                    p->mirostat               ? "mirostat"
-                    : p->adaptive_target >= 0 ? "adaptive_target"
-                                              : "watermark");
+    (void)o, (void)err;
     p->temp = 0;
     return RN_OK;
 }

@@ -112,7 +112,6 @@ rn_status prompt_scores_strategy_create(const struct strategy_spec *spec, strate
                                                   .needs = spec->inner->needs,
                                                   .n_choices = spec->inner->n_choices,
                                                   .can_rewind = spec->inner->can_rewind,
-                                                  .can_guide = spec->inner->can_guide,
                                                   .can_walk = spec->inner->can_walk,
                                                   .n_sequences = spec->inner->n_sequences,
                                                   .has_scratch = spec->inner->has_scratch,

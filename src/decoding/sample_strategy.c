@@ -437,19 +437,18 @@ rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **ou
     struct sample_strategy *s = mem_alloc(sizeof *s);
     *out = NULL;
     if (!s) return fail(err, RN_E_NOMEM, "sample strategy: out of memory");
-    *s = (struct sample_strategy){.base = {.ops = spec->draws_on_step_thread ? &step_thread_ops : &parallel_ops,
-                                           .can_rewind = true,
-                                           .can_guide = true},
-                                  .sampler = spec->sampler,
-                                  .gate = spec->gate,
-                                  .guidance = spec->guidance,
-                                  .rowmath = spec->rowmath,
-                                  .n_prompt = spec->n_prompt,
-                                  .figures = spec->figures,
-                                  .n_vocab = spec->n_vocab,
-                                  .asks_forced = spec->gate && spec->gate->forced,
-                                  .one_by_one = spec->tells_each_row || spec->guidance,
-                                  .position = (uint32_t)spec->n_given};
+    *s = (struct sample_strategy){
+        .base = {.ops = spec->draws_on_step_thread ? &step_thread_ops : &parallel_ops, .can_rewind = true},
+        .sampler = spec->sampler,
+        .gate = spec->gate,
+        .guidance = spec->guidance,
+        .rowmath = spec->rowmath,
+        .n_prompt = spec->n_prompt,
+        .figures = spec->figures,
+        .n_vocab = spec->n_vocab,
+        .asks_forced = spec->gate && spec->gate->forced,
+        .one_by_one = spec->tells_each_row || spec->guidance,
+        .position = (uint32_t)spec->n_given};
     if (spec->n_drafters > 0) {
         const rn_status st = drafts_create(spec, &s->drafts, err);
         if (st != RN_OK) {

@@ -6,22 +6,27 @@
 static int32_t n_beams(const struct strategy_options *o) { return o->num_beams; }
 static int32_t n_samples(const struct strategy_options *o) { return o->best_of; }
 
+// Samplers and marks that go by what was drawn before, in one text.
+#define DRAW_HISTORY "mirostat|adaptive_target|watermark"
+
 const struct strategy_kind strategy_kinds[] = {
-    {"sample", sample_strategy_create, .is_for_requests = true, .takes_guesses = true,
-     .help = "token by token, by the sampling options"},
+    {"sample", sample_strategy_create, .is_for_requests = true, .help = "token by token, by the sampling options"},
     {"beam", beam_strategy_create, .is_for_requests = true, .set_sampling = beam_set_sampling, .n_texts = n_beams,
+     .excludes = DRAW_HISTORY "|speculate|guidance_scale|banned_strings",
      .help = "the most probable whole text of several that are followed at once"},
     {"best-of", best_strategy_create, .is_for_requests = true, .n_texts = n_samples,
-     .help = "the best of several samples, or what most say"},
+     .excludes = "speculate|guidance_scale|banned_strings", .help = "the best of several samples, or what most say"},
     {"contrastive", contrastive_strategy_create, .is_for_requests = true, .set_sampling = contrastive_set_sampling,
+     .excludes = DRAW_HISTORY "|speculate|guidance_scale",
      .help = "the probable token after which the text repeats itself least"},
     {"contrastive-decoding", contrastive_decoding_strategy_create, .is_for_requests = true,
      .helper = STRATEGY_AMATEUR, .helper_model = contrastive_decoding_helper_model,
-     .help = "sampling from what the model says more than an amateur"},
-    {"dola", dola_strategy_create, .is_for_requests = true,
+     .excludes = "speculate|guidance_scale", .help = "sampling from what the model says more than an amateur"},
+    {"dola", dola_strategy_create, .is_for_requests = true, .excludes = "speculate|guidance_scale",
      .help = "sampling from what the last layer says more than an early one"},
     {"tree", tree_strategy_create, .is_for_requests = true, .set_sampling = tree_set_sampling,
      .helper = STRATEGY_VALUE, .helper_model = tree_helper_model,
+     .excludes = DRAW_HISTORY "|speculate|guidance_scale|banned_strings",
      .help = "looking ahead in a tree of probable continuations"},
     {"score", score_strategy_create},
     {"embed", embed_strategy_create},

@@ -323,7 +323,6 @@ struct strategy {
     struct strategy_needs needs;
     int32_t n_choices;   // answers that it emits, at most STRATEGY_MAX_CHOICES; 0 counts as 1
     bool can_rewind;     // it follows the spec's gate, and EMIT_REWIND
-    bool can_guide;      // it follows the spec's guidance
     bool can_walk;       // it asks the spec's walk what may follow
     int32_t n_sequences; // that it reports when it ends, at most
     bool has_scratch;    // it asks for scratch rows of the main sequence
@@ -394,13 +393,14 @@ struct strategy_kind {
     rn_status (*create)(const struct strategy_spec *spec, strategy **out, rn_error *err);
     // A request may name it (rn_request.strategy): it generates, and needs no params.
     bool is_for_requests;
-    bool takes_guesses;          // rn_request.speculate
     enum strategy_helper helper; // strategy_spec.helper_slot
     // The number of that model, 0: the engine's; -1: these options need none. NULL: none do.
     int32_t (*helper_model)(const struct strategy_options *o);
     const char *help; // what it does, of those that requests may name
     // Changes the sampling parameters of a request to what it does with them; NULL: nothing. RN_E_ARG, RN_E_UNSUPPORTED.
     rn_status (*set_sampling)(const struct strategy_options *o, struct sampling_params *p, rn_error *err);
+    // Options of a request that it refuses (rn_strategy_excludes()), separated by '|'; NULL: none.
+    const char *excludes;
     // Texts that the answer is chosen from, each with keys and values of its own behind the prompt; NULL: one.
     int32_t (*n_texts)(const struct strategy_options *o);
 };

@@ -85,7 +85,7 @@ void strategy_options_defaults(struct strategy_options *o) {
     }
 }
 
-static bool is_named(const char *list, const char *name) {
+bool strategy_option_is_in(const char *list, const char *name) {
     const size_t n = strlen(name);
     for (const char *at = list; at; at = strchr(at, '|'), at += at != NULL)
         if (strncmp(at, name, n) == 0 && (at[n] == 0 || at[n] == '|')) return true;
@@ -104,7 +104,7 @@ rn_status strategy_options_check(const struct strategy_options *o, const char *s
         const double v = number_of(row, o);
         if (row->kind != STRATEGY_TEXT && !(v >= row->min && v <= row->max)) // also NaN
             return fail(err, RN_E_ARG, "%s: %.7g is outside %.7g..%.7g", row->name, v, row->min, row->max);
-        if (is_given(row, o) && !is_named(row->strategies, strategy))
+        if (is_given(row, o) && !strategy_option_is_in(row->strategies, strategy))
             return fail(err, RN_E_ARG, "%s: is an option of the strategy %s, not of %s", row->name, row->strategies,
                         strategy);
     }

@@ -50,5 +50,7 @@ const struct strategy_option *strategy_option_find(const char *name); // NULL: u
 void strategy_options_defaults(struct strategy_options *o);
 // RN_E_ARG: an option is out of range, or differs from its default and is none of the strategy of that name.
 rn_status strategy_options_check(const struct strategy_options *o, const char *strategy, rn_error *err);
+// Is a name in a list separated by '|'? NULL: an empty list.
+bool strategy_option_is_in(const char *list, const char *name);
 
 #endif

@@ -508,12 +508,7 @@ static bool take_memory(struct tree_strategy *s, bool tells) {
 
 // Tokens are scored, not drawn.
 rn_status tree_set_sampling(const struct strategy_options *o, struct sampling_params *p, rn_error *err) {
-    (void)o;
-    if (p->mirostat || p->adaptive_target >= 0 || p->watermark.n_keys)
-        return fail(err, RN_E_UNSUPPORTED, "%s: not with the strategy tree, which draws no tokens",
-                    p->mirostat               ? "mirostat"
-                    : p->adaptive_target >= 0 ? "adaptive_target"
-                                              : "watermark");
+    (void)o, (void)err;
     p->temp = 0;
     p->keeps_level = true;
     return RN_OK;

@@ -15,5 +15,8 @@ rn_status watermark_from_public(const rn_watermark *theirs, rn_watermark *own, s
 void sampling_from_public(const rn_sampling *s, struct sampling_params *p);
 // Texts stay the caller's. from: NULL: the defaults.
 void strategy_options_from_public(const rn_strategy_options *from, struct strategy_options *to);
+struct strategy_kind;
+// RN_E_UNSUPPORTED: the request has an option that its strategy excludes.
+rn_status strategy_check_excluded(const struct strategy_kind *kind, const rn_request *r, rn_error *err);
 
 #endif

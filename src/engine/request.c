@@ -273,9 +273,6 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
         st = fail(err, RN_E_ARG, "value_fn: is an option of the strategy tree, not of %s", kind->name);
     if (st == RN_OK) st = request_find_helper(s->engine, s->model_slot, kind, options, &spec.helper_slot, err);
     s->play.helper_slot = spec.helper_slot;
-    if (st == RN_OK && r->speculate && strcmp(r->speculate, "none") != 0 && kind->is_for_requests &&
-        !kind->takes_guesses)
-        st = fail(err, RN_E_UNSUPPORTED, "speculate: the strategy \"%s\" takes no guesses", kind->name);
     if (st == RN_OK) st = request_read_drafters(s->engine, s->model_slot, r, drafters, &spec.n_drafters, err);
     if (st == RN_OK) st = stream_check_prediction(r, drafters, spec.n_drafters, err);
     if (st == RN_OK) stream_show_outputs(s, drafters, spec.n_drafters);
@@ -286,16 +283,12 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
     if (st == RN_OK && s->play.strategy->can_walk) st = stream_walk_create(s, options, err);
     if (st == RN_OK && r->accept_revisions && s->grammar.g && !s->play.walk)
         st = fail(err, RN_E_ARG, "accept_revisions: excludes a grammar");
-    if (st == RN_OK && spec.gate && !s->play.strategy->can_rewind && (!s->play.walk || r->n_banned_strings))
+    if (st == RN_OK && spec.gate && !s->play.strategy->can_rewind && !s->play.walk)
         st = fail(err, RN_E_UNSUPPORTED, "%s: the strategy \"%s\" cannot rule tokens out",
                   r->n_banned_strings ? "banned_strings"
                   : r->grammar        ? "grammar"
                                       : "token_healing",
                   kind->name);
-    if (st == RN_OK && r->speculate && spec.n_drafters > 0 && s->play.walk)
-        st = fail(err, RN_E_UNSUPPORTED, "speculate: the strategy \"%s\" makes no guesses", kind->name);
-    if (st == RN_OK && spec.guidance && !s->play.strategy->can_guide)
-        st = fail(err, RN_E_UNSUPPORTED, "guidance_scale: the strategy \"%s\" has no negative prompt", kind->name);
     if (st != RN_OK || !s->scores.prompt) return st;
     spec.inner = s->play.strategy;
     strategy *outer;
@@ -523,6 +516,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     strategy_options_from_public(r->strategy_options, &options);
     if (st == RN_OK) st = strategy_options_check(&options, kind->name, err);
     if (st == RN_OK && kind->n_texts) leave_room_for_texts(s, kind->n_texts(&options));
+    if (st == RN_OK) st = strategy_check_excluded(kind, r, err);
     if (st == RN_OK) st = make_sampler(s, r, kind, &options, err);
     if (st == RN_OK && r->prompt_logprobs >= 0) st = prompt_scores_create(s, r->prompt_logprobs, err);
     if (st == RN_OK) st = make_strategy(s, r, kind, &options, params, err);

@@ -52,6 +52,26 @@ const char *rn_strategy_name(size_t i, const char **help) {
     return NULL;
 }
 
+bool rn_strategy_excludes(const char *name, const char *option) {
+    const struct strategy_kind *const kind = name ? strategy_find(name) : &strategy_kinds[0];
+    return kind && option && strategy_option_is_in(kind->excludes, option);
+}
+
+rn_status strategy_check_excluded(const struct strategy_kind *kind, const rn_request *r, rn_error *err) {
+    const struct {
+        const char *name;
+        bool is_on;
+    } rows[] = {
+        {"mirostat", r->sampling->mirostat > 0},    {"adaptive_target", r->sampling->adaptive_target >= 0},
+        {"watermark", r->sampling->watermark},      {"speculate", r->speculate && strcmp(r->speculate, "none") != 0},
+        {"guidance_scale", r->guidance_scale != 1}, {"banned_strings", r->n_banned_strings > 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].is_on && strategy_option_is_in(kind->excludes, rows[i].name))
+            return fail(err, RN_E_UNSUPPORTED, "%s: not with the strategy %s", rows[i].name, kind->name);
+    return RN_OK;
+}
+
 bool rn_strategy_option_at(size_t i, rn_strategy_option *option) {
     static const rn_option_kind kinds[] = {[STRATEGY_REAL] = RN_OPTION_REAL,
                                            [STRATEGY_INT] = RN_OPTION_INT,

@@ -49,7 +49,7 @@ static rn_status create(const struct strategy_spec *spec, strategy **out, rn_err
     *out = &s->base;
     return RN_OK;
 }
-static const struct strategy_kind scripted = {"scripted", create};
+static const struct strategy_kind scripted = {"scripted", create, .excludes = "guidance_scale"};
 
 // What a reader that keeps to chunks has of each choice in the end.
 struct answer_read {
@@ -233,7 +233,7 @@ TEST(what_a_strategy_cannot_do_is_refused_by_name) {
         {true, false, true, &one, "accept_revisions: excludes chat"},
         {.script = &one, .error = "banned_strings: the strategy \"scripted\" cannot rule tokens out", .bans = true},
         {.script = &one, .error = "token_healing: the strategy \"scripted\" cannot rule tokens out", .heals = true},
-        {.script = &one, .error = "guidance_scale: the strategy \"scripted\" has no negative prompt", .scale = 2},
+        {.script = &one, .error = "guidance_scale: not with the strategy scripted", .scale = 2},
     };
     if (!fixture_open(&f, &o)) return;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -157,10 +157,10 @@ TEST(what_an_amateur_cannot_be_is_refused_by_name) {
         {2, "contrastive-decoding", NULL, "amateur_model: 2 is no model, 1..1", 1, RN_E_ARG},
         {1, "sample", NULL, "amateur_model: is an option of the strategy contrastive-decoding, not of sample", 1,
          RN_E_ARG},
-        {1, "contrastive-decoding", "ngram", "speculate: the strategy \"contrastive-decoding\" takes no guesses", 1,
+        {1, "contrastive-decoding", "ngram", "speculate: not with the strategy contrastive-decoding", 1,
          RN_E_UNSUPPORTED},
-        {1, "contrastive-decoding", NULL,
-         "guidance_scale: the strategy \"contrastive-decoding\" has no negative prompt", 2, RN_E_UNSUPPORTED},
+        {1, "contrastive-decoding", NULL, "guidance_scale: not with the strategy contrastive-decoding", 2,
+         RN_E_UNSUPPORTED},
         {0, "dola", NULL, "dola: the model was opened without early layers", 1, RN_E_UNSUPPORTED},
     };
     struct toy_rig g;

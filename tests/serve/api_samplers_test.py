@@ -61,8 +61,9 @@ def samplers_do_over_http_what_they_do_at_the_command_line():
 @test
 def a_servers_watermark_is_on_every_answer_that_is_drawn():
     bodies = [({'temperature': 1}, ['--temp', '1', '--watermark', str(KEYS)]), ({'temperature': 0}, ['--temp', '0']),
-              ({'temperature': 1, 'mirostat': 2}, ['--temp', '1', '--mirostat', '2']), ({'temperature': 1, 'adaptive_target': 0.3}, ['--temp', '1', '--adaptive-target', '0.3'])]
-    with Folder() as folder, serving(chat_model(folder), '--watermark', KEYS) as s:
+              ({'temperature': 1, 'mirostat': 2}, ['--temp', '1', '--mirostat', '2']), ({'temperature': 1, 'adaptive_target': 0.3}, ['--temp', '1', '--adaptive-target', '0.3']),
+              ({'temperature': 1, 'strategy': 'beam', 'num_beams': 2}, ['--strategy', 'beam', '--num-beams', '2']), ({'temperature': 1, 'strategy': 'contrastive'}, ['--strategy', 'contrastive'])]
+    with Folder() as folder, serving(chat_model(folder), '--watermark', KEYS, '--beams', '2') as s:
         for body, args in bodies:
             want = runnel('run', '-m', MODEL, PROMPT, '-n', str(N), '--seed', '3', *args).ok().text
             for path in (NATIVE, TEXT, LLAMA, OLLAMA):

@@ -3,6 +3,7 @@
 // Sampling fields and their ranges come from the library (rn_sampling_field()); the other settings are a table here.
 #include "app/json_read.h"
 #include "app/numbers.h"
+#include "app/option_name.h"
 #include "app/say.h"
 #include "cli/chat/chat_state.h"
 #include "cli/chat/markdown.h"
@@ -109,21 +110,12 @@ enum {
 // ---- the strategy and its options ----
 
 // Its number as strategy_form_show() counts, spelled num_beams or num-beams; -1: it is none.
-static int find_strategy_option(const chat *c, const char *name) {
-    char *const own = app_copy_text(name);
-    int found = -1;
-    for (char *p = own; *p; p++)
-        if (*p == '-') *p = '_';
-    for (int i = 0; found < 0 && i <= STRATEGY_OPTIONS; i++) {
-        bytes value = {0}, about = {0};
-        const char *known = NULL;
-        if (strategy_form_show(&c->g.strategy, (size_t)i, &known, &value, &about) && strcmp(known, own) == 0)
-            found = i;
-        bytes_free(&value);
-        bytes_free(&about);
-    }
-    free(own);
-    return found;
+static int find_strategy_option(const char *name) {
+    rn_strategy_option o;
+    if (strcmp(name, "strategy") == 0) return 0;
+    for (size_t i = 0; i < STRATEGY_OPTIONS && rn_strategy_option_at(i, &o); i++)
+        if (option_name_is(o.name, name)) return (int)i + 1;
+    return -1;
 }
 
 static void add_strategy_option(const chat *c, int i, bytes *to) {
@@ -166,14 +158,9 @@ const char *const *chat_setting_names(void) {
 
 // Returns the index of a sampling field, spelled top_p or top-p; -1: there is none.
 static int find_field(const char *name, rn_field *field) {
-    char *const own = app_copy_text(name);
-    int found = -1;
-    for (char *p = own; *p; p++)
-        if (*p == '-') *p = '_';
-    for (int i = 0; found < 0 && i < GENERATION_FIELDS && rn_sampling_field((size_t)i, field); i++)
-        if (strcmp(field->name, own) == 0) found = i;
-    free(own);
-    return found;
+    for (int i = 0; i < GENERATION_FIELDS && rn_sampling_field((size_t)i, field); i++)
+        if (option_name_is(field->name, name)) return i;
+    return -1;
 }
 
 static const setting *find_setting(const char *name) {
@@ -231,7 +218,7 @@ static bool set_one(chat *c, const char *name, const char *value, char *why) {
     }
     const setting *const s = find_setting(name);
     if (s) return s->set(c, value, why);
-    const int at = find_strategy_option(c, name);
+    const int at = find_strategy_option(name);
     if (at >= 0) return set_strategy_option(c, at, value, why);
     const char *const *const names = chat_setting_names();
     size_t n = 0;
@@ -258,7 +245,7 @@ void chat_run_set(chat *c, const char *args) {
         bytes line = {0};
         const int i = find_field(name, &field);
         const setting *const s = find_setting(name);
-        const int at = find_strategy_option(c, name);
+        const int at = find_strategy_option(name);
         if (i >= 0)
             add_field(c, (size_t)i, &line);
         else if (s)

@@ -325,12 +325,13 @@ bool api_generation_check(api_generation *g, const struct server *s, size_t n_an
 }
 
 // The server's watermark goes onto what is drawn, where it can be.
-static bool mark(const struct server *s, rn_sampling *sampling, api_error *e) {
+static bool mark(const struct server *s, const char *strategy, rn_sampling *sampling, api_error *e) {
     if (!s->watermark.is_given) return true;
     if (sampling->watermark)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "watermark",
                         "watermark: this server marks its answers with keys of its own");
-    if (sampling->temp >= FLT_MIN && sampling->mirostat == 0 && sampling->adaptive_target < 0)
+    if (sampling->temp >= FLT_MIN && sampling->mirostat == 0 && sampling->adaptive_target < 0 &&
+        !rn_strategy_excludes(strategy, "watermark"))
         sampling->watermark = &s->watermark.w;
     return true;
 }
@@ -341,7 +342,7 @@ bool api_generation_apply(const api_generation *g, const struct server *s, rn_re
     const char *why, *const idle = generation_without_effect(&g->g, NULL, &why);
     if (idle) return api_fail(e, API_INVALID_VALUE, idle, "%s: has no effect %s", idle, why);
     if (!generation_apply(&g->g, req, parts, &err)) return api_fail_begin(e, err.code, &err, "prompt");
-    if (!mark(s, &parts->sampling, e)) return false;
+    if (!mark(s, req->strategy, &parts->sampling, e)) return false;
     if (g->max_completion_tokens != -2) req->max_tokens = g->max_completion_tokens;
     req->seed += (uint64_t)choice;
     req->max_tokens_per_second = g->max_tokens_per_second;
