@@ -415,7 +415,7 @@ complete -c runnel -n '__runnel_command_is chats' -l json -d 'a JSON line for ea
 complete -c runnel -n '__runnel_command_is chats' -s h -l help -d 'show this page'
 complete -c runnel -n '__runnel_command_is chats' -l version -d 'show the program\'s version'
 complete -c runnel -n '__runnel_command_is compare' -s m -l model -F -a '(__runnel_models)' -r -d 'a GGUF file, a Hugging Face folder, or the name of a fetched model'
-complete -c runnel -n '__runnel_command_is compare' -s s -l settings -a 'greedy focused balanced creative wild beam contrastive contrastive-decoding' -x -d 'a way of generating'
+complete -c runnel -n '__runnel_command_is compare' -s s -l settings -a 'greedy focused balanced creative wild beam best-of contrastive contrastive-decoding dola tree' -x -d 'a way of generating'
 complete -c runnel -n '__runnel_command_is compare' -s p -l prompt -x -d 'the prompt, like PROMPT'
 complete -c runnel -n '__runnel_command_is compare' -s f -l file -F -r -d 'the prompt is the file\'s text without its last line break'
 complete -c runnel -n '__runnel_command_is compare' -l ids -x -d 'the prompt is these token ids: 1,2,3'

@@ -448,8 +448,8 @@ _runnel() {
     _arguments -s -S \
       '*-m+[a GGUF file, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '*--model=[a GGUF file, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
-      '*-s+[a way of generating]:NAME|JSON:(greedy focused balanced creative wild beam contrastive contrastive-decoding)' \
-      '*--settings=[a way of generating]:NAME|JSON:(greedy focused balanced creative wild beam contrastive contrastive-decoding)' \
+      '*-s+[a way of generating]:NAME|JSON:(greedy focused balanced creative wild beam best-of contrastive contrastive-decoding dola tree)' \
+      '*--settings=[a way of generating]:NAME|JSON:(greedy focused balanced creative wild beam best-of contrastive contrastive-decoding dola tree)' \
       '(-p --prompt)-p+[the prompt, like PROMPT]:TEXT: ' \
       '(-p --prompt)--prompt=[the prompt, like PROMPT]:TEXT: ' \
       '(-f --file)-f+[the prompt is the file'\''s text without its last line break]:FILE:_files' \

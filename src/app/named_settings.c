@@ -12,6 +12,7 @@ const named_settings named_settings_rows[] = {
     {"creative", "temp 1.2, top-k 50",      SAMPLE(1.2, 50, 1), 0},
     {"wild",     "temp 1.5, top-k 100",     SAMPLE(1.5, 100, 1), 0},
     {"beam",     "beam search, 4 beams",    "{\"strategy\": \"beam\", \"num_beams\": 4, \"num_return_sequences\": 4}", 3},
+    {"best-of",  "the best of 4 samples",   "{\"strategy\": \"best-of\", \"best_of\": 4, \"num_return_sequences\": 4}", 3},
     {"contrastive", "contrastive search", "{\"strategy\": \"contrastive\"}", 0},
     {"contrastive-decoding", "more than an amateur says", "{\"strategy\": \"contrastive-decoding\"}", 0, .needs_amateur = true},
     {"dola",     "more than early layers say", "{\"strategy\": \"dola\", \"repeat_penalty\": 1.2}", 0, .needs_early_layers = true},

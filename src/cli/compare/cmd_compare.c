@@ -71,7 +71,7 @@ static const option compared_rows[] = {
              "program's own); repeatable, up to 8"},
     {'s', "settings", "NAME|JSON", OPTION_EACH, .each = take_settings,
      .help =
-         "a way of generating: greedy, focused, balanced, creative, wild, beam, contrastive, contrastive-decoding (--amateur), dola, tree; another preset; or the members of a "
+         "a way of generating: greedy, focused, balanced, creative, wild, beam, best-of, contrastive, contrastive-decoding, dola, tree; another preset; or the members of a "
          "request as a JSON object, with its \"name\"; repeatable, up to 16 (default greedy, balanced, creative; "
          "with several models greedy)"},
 };

@@ -55,25 +55,25 @@ static bool refuse_name(const char *name) {
 
 // ---- names ----------------------------------------------------------------------------------------------------------
 
-// "beam, num_beams 8, n 40" of settings that have no name.
+// "beam, num_beams 8, n 40": what settings say, and the name of those that have none.
 struct summary {
     bytes text;
+    size_t most; // bytes
     bool is_cut;
 };
 
 static bool add_member(void *user, const char *name, const json_item *value, char *why) {
-    enum { MOST = 40 };
     struct summary *const s = user;
     const bool is_strategy = strcmp(name, "strategy") == 0 || strcmp(name, "preset") == 0;
     bytes item = {0};
     json_span text;
-    if (strcmp(name, "name") == 0) return true; // an empty one
+    if (strcmp(name, "name") == 0) return true;
     if (!is_strategy) bytes_add_format(&item, "%s ", name);
     if (json_item_is_text(value) && json_item_text(value, &text, why))
         bytes_add(&item, text.data, text.n);
     else
         json_item_add(value, &item);
-    if (s->text.n + item.n > MOST)
+    if (s->text.n + item.n > s->most)
         s->is_cut = true;
     else
         bytes_add_format(&s->text, "%s%s", s->text.n ? ", " : "", item.data);
@@ -81,27 +81,36 @@ static bool add_member(void *user, const char *name, const json_item *value, cha
     return true;
 }
 
-// As many of the members as a column has room for.
-static struct summary summarize(const json_doc *settings) {
-    struct summary s = {0};
+// As many of the members as there is room for.
+static struct summary summarize(const json_doc *settings, size_t most) {
+    struct summary s = {.most = most};
     char param[JSON_WHY], why[JSON_WHY];
     (void)json_doc_read_open(settings, NULL, 0, add_member, &s, param, why); // parsed before
     if (s.text.n == 0) bytes_add_text(&s.text, s.is_cut ? "JSON" : "the defaults");
     return s;
 }
 
+// In one line, without control characters; freed by the caller.
+static char *plain_line(const char *text) {
+    bytes line = {0};
+    term_add_line(&line, text, strlen(text));
+    bytes_add(&line, "", 0);
+    return line.data;
+}
+
 static void give_name(compare_lane *l, const char *given, const char *words, bool is_json) {
-    bytes label = {0};
-    struct summary own = {0};
-    if (!given) own = summarize(l->doc);
+    enum { COLUMN = 40, SEVERAL_LINES = 400 };
+    struct summary own = {0}, whole = {0};
+    if (!given) own = summarize(l->doc, COLUMN);
     l->name = app_copy_text(given ? given : own.text.data);
     // Settings without a name say what they are by it, unless it has no room for all of them.
-    l->words = app_copy_text(is_json && (given || own.is_cut) ? l->settings : words);
-    term_add_line(&label, l->name, strlen(l->name));
-    bytes_add(&label, "", 0);
-    l->label = app_copy_text(label.data);
-    bytes_free(&label);
+    if (is_json && (given || own.is_cut)) whole = summarize(l->doc, SEVERAL_LINES);
+    l->words = whole.is_cut       ? app_copy_text(l->settings)
+               : whole.text.n > 0 ? plain_line(whole.text.data)
+                                  : app_copy_text(words);
+    l->label = plain_line(l->name);
     bytes_free(&own.text);
+    bytes_free(&whole.text);
 }
 
 bool compare_settings_read(compare_lane *l, const char *text, const generation *defaults,
