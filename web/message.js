@@ -1,5 +1,6 @@
 // One message on the page: its text, reasoning, tool calls, and the buttons below.
 import {announce, copyText, h, iconButton, toast} from './dom.js';
+import {writtenNodes} from './fences.js';
 import {figureLine} from './figures.js';
 import {MarkdownView} from './markdown.js';
 import {readData} from './store.js';
@@ -69,7 +70,8 @@ export class MessageView {
   text() {
     const {message: m} = this;
     if (!this.markdown) {
-      if (this.body.textContent !== m.content) this.body.replaceChildren(h('p.plain', {dir: 'auto'}, m.content));
+      if (this.shown !== m.content || !this.body.firstChild) this.body.replaceChildren(...(m.role === 'user' ? writtenNodes(m.content) : [h('p.plain', {dir: 'auto'}, m.content)]));
+      this.shown = m.content;
       return;
     }
     const isOver = m.state !== 'running', done = this.markdown.set(m.content, isOver);

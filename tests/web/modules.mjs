@@ -1,5 +1,6 @@
 // tests/web/modules.mjs - syntax, event streams at every cut, trees, search, settings, metrics, colours of tokens.
 import {spawnSync} from 'node:child_process';
+import {createHash} from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -8,13 +9,15 @@ import {assert, run, test} from './rig.mjs';
 
 // Node takes .js for modules where a package.json says so, and web/ has none.
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'runnel-web.'));
-fs.cpSync(path.join(path.dirname(fileURLToPath(import.meta.url)), '../../web'), folder, {recursive: true});
+const home = path.dirname(fileURLToPath(import.meta.url));
+fs.cpSync(path.join(home, '../../web'), folder, {recursive: true});
 fs.writeFileSync(path.join(folder, 'package.json'), '{"type": "module"}');
 process.on('exit', () => fs.rmSync(folder, {recursive: true, force: true}));
 globalThis.addEventListener ??= () => {};
 const load = name => import(pathToFileURL(path.join(folder, name)));
 const {EventReader} = await load('sse.js'), {Tree, ROOT} = await load('tree.js'), {fold, matchAt, snippet, words} = await load('search.js');
 const {effective, messagesOf, plainText, requestOf, withDefaults} = await load('settings_model.js'), {commonLength, partingWords} = await load('parting.js'), {Answer, emptyData} = await load('answer.js');
+const {blocksOf} = await load('markdown_syntax.js'), {piecesOf} = await load('fences.js'), {linesOf} = await load('code.js');
 const {readMetrics} = await load('server_view.js'), {steps} = await load('tokens.js'), {figureWords, gapSummary} = await load('figures.js');
 
 function read(pieces) {
@@ -27,6 +30,15 @@ test(function every_module_is_javascript() {
   const names = fs.readdirSync(folder).filter(n => n.endsWith('.js'));
   assert.ok(names.length > 20);
   for (const name of names) assert.equal(spawnSync(process.execPath, ['--check', path.join(folder, name)], {encoding: 'utf8'}).stderr, '', name);
+});
+
+test(function every_vendored_file_is_the_one_that_docs_dependencies_names() {
+  const names = fs.readdirSync(path.join(folder, 'vendor'), {recursive: true}).filter(n => n.endsWith('.js')), page = fs.readFileSync(path.join(home, '../../docs/dependencies.md'), 'utf8');
+  assert.ok(names.length > 10);
+  for (const name of names) {
+    const hash = createHash('sha256').update(fs.readFileSync(path.join(folder, 'vendor', name))).digest('hex');
+    assert.ok(page.includes(`\`${path.basename(name)}\`, \`${hash}\``), `${name} ${hash}`);
+  }
 });
 
 test(function an_event_stream_is_read_the_same_however_it_is_cut() {
@@ -86,6 +98,36 @@ test(function settings_become_exactly_the_members_that_were_set() {
   assert.deepEqual([effective(hot, field, presets, strategies), effective(hot, {name: 'top_k', default: 1}, presets, strategies), effective(hot, field, presets)], [4, 6, 1]);
   assert.deepEqual(requestOf(hot, strategies), {temp: 4, top_k: 6, token_times: true});
   assert.deepEqual(requestOf(withDefaults({strategy: 'unknown'}), strategies).temp, undefined);
+});
+
+const texOf = (text, mayGrow = false) => {
+  const list = [], walk = tokens => tokens?.forEach(t => { if (/^tex(?:Block)?$/.test(t.type)) list.push(`${t.isOpen ? 'open ' : t.isDisplay ? 'block ' : ''}${t.tex}`); else walk(t.items || t.tokens); });
+  walk(blocksOf(text, mayGrow));
+  return list;
+};
+test(function dollars_and_backslashes_are_formulas_where_they_are_meant() {
+  for (const [text, ...want] of [
+    ['$x$', 'x'], ['so $x_1$, $y$.', 'x_1', 'y'], ['$y = mx + b$', 'y = mx + b'], ['$f(x) = sin x$', 'f(x) = sin x'], ['($a$)', 'a'], ['$\\text{for all } x$', '\\text{for all } x'],
+    ['costs $5 and $10'], ['$5 or 6$ more'], ['US$5 and A$6'], ['$20,000-$30,000'], ['$ x $'], ['$x $'], ['a$b$c'], ['$HOME and $PATH'], ['$5 million and you owe me 7$ today'],
+    ['`$x$`'], ['$A, `$B`'], ['\\$x\\$'], ['$$'], ['$x\ny$'], ['$x'],
+    ['\\(x\\)', 'x'], ['\\(a \\\\) b\\)', 'a \\\\) b'], ['\\(x'], ['press \\[Enter\\] now'], ['so \\[x^2\\] is', 'block x^2'], ['$$x$$', 'block x'], ['so $$x$$ is', 'block x'],
+    ['\\[\n- a\n= b\n\\]', 'block - a\n= b'], ['\\[ a \\\\[2pt] b \\]', 'block a \\\\[2pt] b'], ['a\n$$\nx\n$$\nb', 'block x'], ['- one\n  $$x$$\n- $y$', 'block x', 'y'], ['> \\[x\\]', 'block x'],
+    ['\\begin{align*}a &= b\\\\ c &= d\\end{align*}', 'block \\begin{align*}a &= b\\\\ c &= d\\end{align*}'], ['\\begin{document}x\\end{document}'], [`$${'x'.repeat(5001)}$`],
+    ['```\n$x$ $$y$$\n```'], ['    $x$'],
+  ]) assert.deepEqual(texOf(text), want, text);
+  assert.deepEqual([texOf('$$\nx', true), texOf('\\[\nx\n= y', true), texOf('$$\nx'), texOf('- $$\n  x', true)], [['open $$\nx'], ['open \\[\nx\n= y'], [], []]);
+  for (const odd of ['$'.repeat(20000), '\\('.repeat(10000), '\\[x'.repeat(5000), '\\begin{align}'.repeat(300), '[^a]: x\n'.repeat(2000), '[^'.repeat(8000)]) blocksOf(odd, true);
+});
+
+test(function what_a_user_fences_is_code() {
+  for (const [text, want] of [['a\nb', [{text: 'a\nb'}]], ['\n a ', [{text: '\n a '}]], ['```js\nx\n\ny\n```', [{text: 'x\n\ny', language: 'js'}]],
+    ['a\n\n~~~~ c++ {.x}\n```\n~~~\n~~~~\n\nb', [{text: 'a'}, {text: '```\n~~~', language: 'c++'}, {text: 'b'}]], ['``` `x`\nb', [{text: '``` `x`\nb'}]], ['```\nopen', [{text: 'open', language: ''}]], ['```\n```', []]])
+    assert.deepEqual(piecesOf(text), want, text);
+});
+
+test(function coloured_code_is_cut_into_lines_that_stand_alone() {
+  assert.deepEqual(linesOf('a<span class="x">b\n<span class="y">c\n</span>d</span>\n'), ['a<span class="x">b\n</span>', '<span class="x"><span class="y">c\n</span></span>', '<span class="x"><span class="y"></span>d</span>\n']);
+  assert.deepEqual(linesOf(''), ['']);
 });
 
 test(function texts_part_between_whole_characters() {

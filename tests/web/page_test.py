@@ -25,7 +25,14 @@ HOSTILE = ['Before.\n\n', '<script>window.hacked = 1</script>\n\n', '<img src="h
            '<svg onload="window.hacked=5"><style>body{display:none}</style></svg>\n\n', '<form action="http://evil.example/"><input name="x"></form>\n\n',
            '\u202eright to left\u202c and \u202eopen\n\n', '|' + 'column|' * 40 + '\n|' + '-|' * 40 + '\n|' + 'wide cell|' * 40 + '\n\n',
            *['w' * 4000] * 25, '\n\n', '>' * 3000 + ' deep\n\n', '[' * 5000 + '\n\n', '```html\n', '<b>never closed']
+# Everything that the page draws of Markdown, in tokens that cut it anywhere.
+RICH = ['## Steps\n\n3. th', 'ree\n4. four\n\n- [x] do', 'ne\n- [ ] to do\n\n', '| left | mid | right |\n|:--', '|:-:|--:|\n| a | b | 12 |\n\n', 'Inline \\(x_1^2', '+ y*z*w\\) and $\\fr', 'ac{a}{b}$',
+        ', which cost $5 or 6$ and $20,000-$30,000; \\(never eaten.\n\n', '\\[\n\\int_0^1 x \\, dx\n', '= \\frac12\n\\]\n\n', '$$\nE = mc', '^2\n$$\n\n', 'A claim[^a] and one more[^zwei], not [^c].\n\n',
+        '```python\ndef f(x):\n    ', 'return "a', 'b"  # remark\n', '```\n\n1. Build:\n   ```dockerfile\n   FROM scratch\n   ```\n\n', '```unknown\nx < 1\n```\n\n', '[^zwei]: Second *note*.\n', '[^a]: First note.\n']
 SCRIPTS = {
+    'F': RICH,
+    'X': ['$\\href{javascript:window.hacked=6}{x}$ $\\includegraphics{http://evil.example/y.png}$ ', '\\(\\class{skip}{\\text{<img src=x onerror=window.hacked=7>}}\\) $\\label{input} \\style{position:fixed}{y}$\n\n',
+          '```js\n"</code><img src=x onerror=window.hacked=8>"\n```\n\n', '```"><script>window.hacked=9</script>\nx\n```\n\n', '[^<b>]: <img src=x onerror=window.hacked=10>\n\n[^<b>] $\\def\\x{\\x\\x}\\x$ <i title="0 0">i</i>'],
     'M': ['# Title', '\n\nSome **bold**', ' and `code`.\n\n', '- one\n', '- two\n\n', '| a | b |\n|', '---|---|\n', '| 1 | 2 |\n\n', '```python\n', 'print(', '"hi")\n', 'x = 1\n',
           '```\n\n', 'After ', 'the ', 'code.'],
     'R': ['<think>', 'hm ', 'so', '</think>', 'Yes', ', it is.'],
