@@ -5,7 +5,7 @@ export const emptyData = () => ({tokens: [], data: [], places: [], gaps: []});
 export class Answer {
   // Fills message and data in place. They are not empty if an answer is continued.
   constructor(message, data, now = performance.now()) {
-    Object.assign(this, {message, data, begun: now, last: 0, first: 0, n: 0, raw: ''});
+    Object.assign(this, {message, data, begun: now, last: 0, first: 0, n: 0, raw: message.rest || ''});
     this.base = {content: message.content, gaps: data.gaps.length, calls: message.calls?.length || 0};
     this.safe = this.place();
   }
@@ -13,6 +13,12 @@ export class Answer {
   place() {
     const {content, reasoning} = this.message;
     return {tokens: this.data.tokens.length, content: content.length, reasoning: (reasoning || '').length, raw: this.raw.length};
+  }
+
+  // What has come of a plain answer and is not shown yet, since it could become a tag.
+  get rest() {
+    const all = this.base.content + this.raw, {content, finish} = this.message;
+    return this.isPlain && !finish && all.startsWith(content) ? all.slice(content.length) : '';
   }
 
   get isPlain() { return !this.message.reasoning && !this.message.calls?.length; }

@@ -2,14 +2,14 @@
 import {h, iconButton} from './dom.js';
 
 export class Composer {
-  constructor(el, {onSend, onStop}) {
+  constructor(el, {onSend, onStop, onInput}) {
     this.area = h('textarea', {id: 'input', rows: '1', 'aria-label': 'Message', placeholder: 'Write a message', autocomplete: 'off'});
     this.send = iconButton('send', 'Send (Enter)', () => this.submit(), {id: 'send'});
     this.stop = iconButton('stop', 'Stop (Escape)', onStop, {id: 'stop', hidden: true});
     this.hint = h('.hint', {id: 'hint'});
     this.onSend = onSend;
     el.append(h('.write', this.area, this.stop, this.send), this.hint);
-    this.area.addEventListener('input', () => this.fit());
+    this.area.addEventListener('input', () => { this.fit(); onInput(this.area.value); });
     this.area.addEventListener('keydown', e => {
       if (e.key !== 'Enter' || e.shiftKey || e.isComposing) return;
       e.preventDefault();

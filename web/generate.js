@@ -4,8 +4,11 @@ import {ApiError, NetworkError, onNetwork, request} from './api.js';
 import {EventReader} from './sse.js';
 
 const SILENCE_MS = 30000;       // three ping intervals
-const WAITS_MS = [200, 500, 1000, 2000, 4000, 4000, 4000, 4000, 4000, 4000];     // the server keeps a stream without a reader for 30 s
-const BUSY_MS = 1000;
+// The server keeps a stream without a reader for 30 s. One that restarts may take longer, and then the answer goes on from its tokens.
+const WAITS_MS = [200, 500, 1000, 2000, 4000, 8000, 15000, 15000, 15000, 15000, 15000, 15000, 15000, 15000];
+const BUSY_MS = 1000, OTHER_TAB_MS = 3000;
+const gone = ['stream_not_found', 'stream_expired', 'shutting_down'];      // of a stream that had begun
+const isRefusedForNow = e => e instanceof ApiError && (e.status === 429 || e.status === 503);
 
 class Broken extends Error {}
 
@@ -36,7 +39,7 @@ const pause = (ms, signal) => new Promise((resolve, reject) => {
 
 export class Generation {
   // from: {body} begins a generation, {stream: {name, last}} resumes one. on: chunk(data), state(word, text),
-  // named({name, last}).
+  // named({name, last}), again(): the body of a request that goes on with what has come, where the server no longer has the stream.
   constructor(from, on) {
     Object.assign(this, {body: from.body, stream: from.stream || null, on, stopper: new AbortController()});
   }
@@ -52,20 +55,34 @@ export class Generation {
         throw new Broken('the connection ended early');
       } catch (e) {
         if (this.stopper.signal.aborted) throw new DOMException('stopped', 'AbortError');
-        // The server may not have noticed yet that the old connection is closed.
-        const busy = e instanceof ApiError && e.code === 'stream_busy';
-        if (!busy && !(e instanceof Broken) && !(e instanceof NetworkError)) throw e;
-        if (!this.stream) throw e;
-        if (busy) {         // retries without limit: another tab may be reading the stream
+        // The server may not have noticed yet that the old connection is closed, or another tab reads the stream: without limit.
+        if (e.code === 'stream_busy') {
+          this.isElsewhere = true;
           this.on.state('elsewhere', '');
           await pause(BUSY_MS, this.stopper.signal);
           continue;
         }
-        if (this.stream.last !== before) tries = 0;
+        if (this.stream?.last !== before) tries = 0;
+        if (this.stream && gone.includes(e.code)) {
+          if (this.isElsewhere) await pause(OTHER_TAB_MS, this.stopper.signal);       // the other tab says how it ended
+          this.isElsewhere = false;
+          this.body = await this.on.again(e);
+          this.stream = null;
+          continue;
+        }
+        if (!isRefusedForNow(e) && !(e instanceof Broken) && !(e instanceof NetworkError)) throw e;
         if (tries === WAITS_MS.length) throw e;
-        this.on.state('reconnecting', `${tries + 1} of ${WAITS_MS.length}`);
-        await pause(WAITS_MS[tries++], this.stopper.signal);
+        await this.countDown(Math.max(WAITS_MS[tries++], e.retryAfter * 1000 || 0), isRefusedForNow(e) ? 'busy' : 'reconnecting');
       }
+    }
+  }
+
+  async countDown(ms, word) {
+    const end = Date.now() + ms;
+    for (let rest = ms; rest > 0; rest = end - Date.now()) {
+      const seconds = Math.ceil(rest / 1000);
+      this.on.state(word, seconds > 1 ? `in ${seconds} seconds` : 'in a second');
+      await pause(Math.min(rest, 1000), this.stopper.signal);
     }
   }
 

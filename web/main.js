@@ -3,6 +3,7 @@ import {getJson, key, onKeyNeeded, setKey} from './api.js';
 import {ChatView} from './chat.js';
 import {CompareView} from './compare.js';
 import {Composer} from './composer.js';
+import {draftOf, keepDraft} from './drafts.js';
 import {announce, dialog, fill, find, h, iconButton, toast} from './dom.js';
 import {help, listen} from './keyboard.js';
 import {ServerView} from './server_view.js';
@@ -54,10 +55,12 @@ bar.append(menuButton, title, h('.views', {role: 'group', 'aria-label': 'View'},
 
 const chat = new ChatView(main), server = new ServerView();
 let compare = null;
-const composer = new Composer(find('composer'), {onSend: send, onStop: () => talk?.stopAll()});
+const composer = new Composer(find('composer'), {onSend: send, onStop: () => talk?.stopAll(), onInput: text => keepDraft(draftName(), text)});
+const draftName = () => (talk && !talk.isNew ? talk.c.id : '');
 const sidebar = new Sidebar(find('sidebar'), {
   onOpen: (id, message) => soon(open, id, message), onNew: () => soon(fresh), onClose: () => openSide(false),
 });
+sidebar.onDeleted = id => { for (const [message, run] of runs) if (run.talk.c.id === id) run.talk.stop(message); };
 sidebar.onChanged = async c => {
   if (c.id === talk.c.id) Object.assign(talk.c, {title: c.title});
   await saveConversation(c.id === talk.c.id ? talk.c : c);
@@ -116,7 +119,7 @@ function openSettings(isOpen) {
   }
   const form = new SettingsForm(props, models, talk.c.settings, settings => {
     try { localStorage.setItem(LAST, JSON.stringify(settings)); } catch { /* for this conversation only */ }
-    if (!talk.isNew) saveConversation(talk.c);
+    if (!talk.isNew && !talk.isDeleted) saveConversation(talk.c);
   });
   const theme = h('select', {onchange: () => runnelTheme.set(theme.value)}, ['system', 'light', 'dark'].map(t => h('option', {value: t}, t)));
   theme.value = runnelTheme.get();
@@ -138,7 +141,11 @@ const begun = new Promise(resolve => { setBegun = resolve; });      // there is 
 function soon(action, ...args) { begun.then(() => action(...args)); }
 
 function use(next, message) {
+  const early = talk ? '' : composer.area.value;       // written before the server answered
+  if (early) keepDraft('', '');
   talk = next;
+  if (early) keepDraft(draftName(), early);
+  composer.set(draftOf(draftName()));
   setBegun();
   const mine = fn => e => { if (talk === next) fn(e.detail); };
   next.addEventListener('change', mine(() => { redraw(); showRunning(); }));
@@ -188,6 +195,7 @@ async function open(id, message) {
 
 async function send(text) {
   await begun;
+  const name = draftName();
   if (talk.last?.state === 'running') {
     toast('The answer is still coming: wait for it, or stop it (Escape).');
     return false;
@@ -195,6 +203,7 @@ async function send(text) {
   try {
     if (view === 'compare') compare.started(text, await talk.send(text, undefined, compare.settings(talk.c.settings)));
     else await talk.send(text);
+    keepDraft(name, '');
     announce('The answer begins.');
     chat.toEnd();
     showRunning();
@@ -227,12 +236,24 @@ listen({
   regenerate: () => { const last = chat.lastAnswer(); if (last && !last.run) talk.regenerate(last.message.id); },
   tokens: () => { const last = chat.lastAnswer(); if (last && !last.run) last.toggleTokens(); },
 });
+// Another tab deleted the conversation that is shown: it stays readable here, and comes back when one writes in it.
+function gone() {
+  if (talk.isDeleted) return;
+  talk.isDeleted = true;
+  talk.stopAll();
+  const mine = talk;
+  toast('This conversation was deleted in another tab. It comes back if you write in it.', {ms: 60000, action: 'Keep it', onaction: () => mine.save()});
+}
+
 onStoreError(text => toast(text, {isError: true}));
 onOtherTab(async ({conv}) => {
   sidebar.draw();
   if (conv !== talk?.c.id || talk.isNew) return;
   const c = await readConversation(conv);
-  if (c) talk.c.title = c.title;
+  if (talk.c.id !== conv) return;
+  if (!c || c.deleted) return gone();
+  talk.isDeleted = false;
+  talk.c.title = c.title;
   await talk.merge();
   showTitle();
 });

@@ -9,7 +9,7 @@ import {tokenView} from './tokens.js';
 
 const NAMES = {user: 'You', assistant: 'Answer', tool: 'Tool result'};
 const STATES = {waiting: 'Waiting for the server', queued: 'Waiting in the queue', prefill: 'Reading the prompt', open: 'Answering',
-  reconnecting: 'The connection is lost: trying again', elsewhere: 'This answer is being read in another tab'};
+  reconnecting: 'The server cannot be reached: trying again', busy: 'The server is busy: trying again', gone: 'The server was restarted: going on', elsewhere: 'This answer is being read in another tab'};
 const FINISHES = {length: 'Token limit reached', cancelled: 'Cancelled', error: 'Ended with an error', timeout: 'Timed out'};
 
 export class MessageView {
@@ -123,7 +123,7 @@ export class MessageView {
 
   showState() {
     const {message: m, run} = this, list = [];
-    if (run) list.push(h('span.working', `${STATES[run.state] || ''}${run.words ? ` (${run.words})` : ''}`));
+    if (run) list.push(h('span.working', `${STATES[run.state] || ''}${run.words && (/^in /.test(run.words) ? ` ${run.words}` : ` (${run.words})`)}`));
     if (run && run.state !== 'open') list[0].classList.add('loud');
     const again = () => iconButton('redo', m.content ? 'Go on' : 'Try again', () => this.retry(), {text: true});
     if (m.error) list.push(h('p.error', {role: 'alert'}, m.error.message), again());

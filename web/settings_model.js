@@ -53,13 +53,18 @@ export function requestOf(settings, strategies) {
   return {...body, token_times: true};
 }
 
-// Converts a conversation to the messages of a request. There are only text messages.
+// Answers that failed or say nothing are no part of the conversation.
+const isSaid = m => m.role !== 'assistant' || (m.state !== 'failed' && (m.content.trim() || m.calls?.length > 0));
+
+// Converts a conversation to the messages of a request. There are only text messages. Two of the user in a row, where the answer
+// between them is none, are one: many templates want turns to alternate.
 export function messagesOf(system, path) {
   const list = system.trim() ? [{role: 'system', content: system}] : [];
-  for (const m of path) {
+  for (const m of path.filter(isSaid)) {
     if (m.role === 'tool') list.push({role: 'tool', content: m.content, tool_call_id: m.callId, name: m.name});
-    else if (m.role === 'user') list.push({role: 'user', content: m.content});
-    else list.push(assistant(m));
+    else if (m.role === 'assistant') list.push(assistant(m));
+    else if (list.at(-1)?.role === 'user') list.at(-1).content += `\n\n${m.content}`;
+    else list.push({role: 'user', content: m.content});
   }
   return list;
 }
@@ -72,4 +77,4 @@ function assistant(m) {
 }
 
 // The prompt for a model without a chat template: all messages joined to one text.
-export const plainText = (system, path) => [system.trim() ? `${system}\n\n` : '', ...path.map(m => m.content)].join('');
+export const plainText = (system, path) => [system.trim() ? `${system}\n\n` : '', ...path.filter(isSaid).map(m => m.content)].join('');

@@ -1,7 +1,8 @@
 // The list of conversations: full-text search, rename, delete with undo, export and import.
 import {h, icon, iconButton, toast} from './dom.js';
+import {keepDraft} from './drafts.js';
 import {fold, matchAt, snippet, words} from './search.js';
-import {allMessages, exportConversations, importConversations, listConversations, purge, readConversation, saveConversation} from './store.js';
+import {allMessages, exportConversations, importConversations, listConversations, purge, readConversation, restore, saveConversation} from './store.js';
 
 const FILE_LIMIT = 64 << 20, FOUND_LIMIT = 100, UNDO_MS = 8000;
 const ages = [[0, 'Today'], [1, 'Yesterday'], [7, 'This week'], [30, 'This month'], [Infinity, 'Earlier']];
@@ -95,18 +96,25 @@ export class Sidebar {
     input.select();
   }
 
+  // main.js overrides this to stop answers of a conversation that is deleted.
+  onDeleted() {}
+
   // main.js overrides this to update its copy of the open conversation too.
   async onChanged(c) { await saveConversation(c); }
 
   async remove(c) {
-    const fresh = await readConversation(c.id);
-    await saveConversation({...fresh, deleted: Date.now()});
+    const fresh = await readConversation(c.id), deleted = Date.now();
+    this.onDeleted(c.id);
+    await saveConversation({...fresh, deleted});
     if (c.id === this.current) this.onNew();
     this.draw();
-    const timer = setTimeout(() => purge(c.id), UNDO_MS);
+    const timer = setTimeout(async () => {
+      await purge(c.id, deleted);
+      if (!await readConversation(c.id)) keepDraft(c.id, '');
+    }, UNDO_MS);
     toast(`"${c.title}" was deleted.`, {ms: UNDO_MS, action: 'Undo', onaction: async () => {
       clearTimeout(timer);
-      await saveConversation({...fresh, deleted: undefined});
+      await restore(c.id);
       this.draw();
     }});
   }

@@ -4,6 +4,7 @@
 // data {id, conv, tokens, data, gaps}: the large part of a message.
 import {unique} from './dom.js';
 
+const UNDO_LIMIT_MS = 60000;        // another tab may still offer to undo a younger deletion
 const NAMES = ['conversations', 'messages', 'data'];
 const tab = unique();
 const channel = 'BroadcastChannel' in window ? new BroadcastChannel('runnel') : null;
@@ -28,7 +29,7 @@ export async function openStore() {
   };
   database = await asPromise(request);
   database.onversionchange = () => database.close();
-  for (const c of await all('conversations')) if (c.deleted) await purge(c.id);
+  for (const c of await all('conversations')) if (c.deleted && Date.now() - c.deleted > UNDO_LIMIT_MS) await purge(c.id, c.deleted);
   navigator.storage?.persist?.().catch(() => {});
 }
 
@@ -84,12 +85,23 @@ export async function removeMessages(conv, ids) {
   if (await write(['messages', 'data'], of => ids.forEach(id => { of('messages').delete(id); of('data').delete(id); }))) tell('message', conv);
 }
 
-// Deletes permanently; until then, saveConversation({...c, deleted: true}) can be undone.
-export async function purge(id) {
-  const ids = (await ofConversation('messages', id)).map(m => m.id);
+// Deletes permanently what saveConversation({...c, deleted: stamp}) marked, unless it was taken back or written in since: one
+// transaction looks and deletes, so that nothing is taken that another tab saves.
+export async function purge(id, stamp) {
   await write(NAMES, of => {
-    of('conversations').delete(id);
-    ids.forEach(each => { of('messages').delete(each); of('data').delete(each); });
+    of('conversations').get(id).onsuccess = ({target: {result: c}}) => {
+      if (c?.deleted !== stamp) return;
+      of('conversations').delete(id);
+      for (const name of ['messages', 'data']) of(name).index('conv').getAllKeys(id).onsuccess = e => e.target.result.forEach(key => of(name).delete(key));
+    };
+  });
+  tell('conversation', id);
+}
+
+// Takes a deletion back; what was saved meanwhile stays.
+export async function restore(id) {
+  await write(['conversations'], of => {
+    of('conversations').get(id).onsuccess = ({target: {result: c}}) => { if (c) of('conversations').put({...c, deleted: undefined}); };
   });
   tell('conversation', id);
 }

@@ -10,6 +10,10 @@ import {ROOT, Tree} from './tree.js';
 
 // Saves every second, plus a second per 250 tokens, since each save writes all tokens.
 const SAVE_MS = 1000, SAVE_TOKENS = 4;
+// An answer that was cut longer ago does not go on by itself.
+const UNASKED_MS = 600000;
+
+const drawSeed = () => crypto.getRandomValues(new Uint32Array(1))[0];
 
 // Answers in progress of all conversations; they continue while another conversation is shown.
 export const runs = new Map();      // message id -> {generation, answer, state, words, talk, data}
@@ -44,8 +48,17 @@ export class Talk extends EventTarget {
   async save() {
     this.c.updated = now();
     this.isNew = false;
-    await saveConversation(this.c);
+    const saved = saveConversation(this.c);
+    if (this.isDeleted) await this.revive();
+    await saved;
     this.say('saved');
+  }
+
+  // Another tab deleted the conversation: what it has taken is saved again.
+  async revive() {
+    this.isDeleted = false;
+    const there = new Set((await readMessages(this.c.id)).map(m => m.id));
+    await Promise.all([...this.tree.byId.values()].filter(m => !there.has(m.id) && !runs.has(m.id)).map(m => saveMessage(m)));
   }
 
   add(role, parent, more) {
@@ -63,9 +76,9 @@ export class Talk extends EventTarget {
   async send(text, parent = this.last?.id || ROOT, several = null, more = {}) {
     const message = this.add('user', parent, {content: text, ...more});
     if (!this.c.title) this.c.title = [...text.trim().replace(/\s+/g, ' ')].slice(0, 80).join('') || 'Untitled';
-    const saved = saveMessage(message);
+    const saved = [this.save(), saveMessage(message)];         // in this order: a purge spares what belongs to a conversation that is there
     const answers = (several || [this.c.settings]).map(s => this.begin(message.id, s, several ? {compare: true} : {}));
-    await Promise.all([saved, this.save()]);
+    await Promise.all(saved);
     return answers;
   }
 
@@ -126,11 +139,14 @@ export class Talk extends EventTarget {
     await this.save();
   }
 
-  async body(message, data, goesOn) {
+  // spent: tokens that count against the limit of an answer that goes on.
+  async body(message, data, goesOn, spent = message.branched === undefined ? 0 : data.tokens.length) {
     const settings = withDefaults(message.settings || this.c.settings), body = requestOf(settings, this.info().strategies);
     const above = this.tree.above(message.id), model = this.model(settings);
     if (goesOn && message.seed !== undefined) body.seed = message.seed;
-    if (goesOn && body.max_tokens > 0 && message.branched !== undefined) body.max_tokens = Math.max(1, body.max_tokens - data.tokens.length);
+    // Drawn here, so that an answer that is cut can go on as it would have.
+    message.seed = body.seed ??= drawSeed();
+    if (goesOn && body.max_tokens > 0) body.max_tokens = Math.max(1, body.max_tokens - spent);
     if (!model || model.meta.can_chat) {
       const tokens = goesOn ? data.tokens : [], says = goesOn && !tokens.length && message.content;
       body.messages = messagesOf(settings.system, says ? [...above, message] : above);
@@ -144,19 +160,26 @@ export class Talk extends EventTarget {
     return data.tokens.length ? {...body, prompt: text, reply_tokens: data.tokens} : {...body, prompt: text + message.content};
   }
 
-  async generate(message, data, {goesOn = false, stream = null} = {}) {
+  async generate(message, data, {goesOn = false, stream = null, mayGoOn = true} = {}) {
     const run = {message, data, talk: this, state: 'waiting', words: '', saved: performance.now()};
     runs.set(message.id, run);
     message.state = 'running';
     delete message.error;
     run.answer = new Answer(message, data);
-    const tell = () => run.talk.say('message', message);
+    const tell = () => run.talk.say('message', message), hadTokens = stream ? 0 : data.tokens.length;
     try {
       const body = stream ? null : await this.body(message, data, goesOn);
       if (run.isStopped) throw new DOMException('stopped', 'AbortError');
       run.generation = new Generation(stream ? {stream} : {body}, {
         named: s => { message.stream = s; this.keep(run); },
         state: (word, words) => { Object.assign(run, {state: word, words}); tell(); },
+        again: e => {
+          if (!mayGoOn) throw e;
+          Object.assign(run, {state: 'gone', words: ''});
+          this.cut(run);
+          tell();
+          return this.body(message, data, true, data.tokens.length - hadTokens);
+        },
         chunk: chunk => {
           run.answer.add(chunk);
           run.state = 'open';
@@ -169,10 +192,11 @@ export class Talk extends EventTarget {
     } catch (e) {
       if (run.isAbandoned) return;
       run.answer.cutToSafe();
-      message.state = e.name === 'AbortError' ? 'stopped' : 'failed';
+      message.state = e.name === 'AbortError' || (stream && !mayGoOn) ? 'stopped' : 'failed';
       if (message.state === 'failed') message.error = {message: e.message};
     }
     delete message.stream;
+    delete message.rest;
     message.figures = run.answer.figures();
     runs.delete(message.id);
     await saveMessage(message, data);
@@ -180,16 +204,30 @@ export class Talk extends EventTarget {
     run.talk.say('ended', message);
   }
 
+  // An answer whose stream is gone goes on from its last whole text, or from the beginning where calls of tools had begun.
+  cut(run) {
+    const {message, data} = run;
+    run.answer.cutToSafe();
+    delete message.rest;
+    if (message.calls?.length) {
+      Object.assign(message, {content: '', reasoning: undefined, calls: undefined});
+      Object.assign(data, emptyData());
+    }
+    run.answer = new Answer(message, data);
+  }
+
   // Saves an answer in progress together with the number of its last event.
   keep(run) {
     run.saved = performance.now();
+    if (run.message.stream) run.message.stream.at = Date.now();
+    run.message.rest = run.answer.rest;
     saveMessage(run.message, run.data);
   }
 
   // Resumes an answer that was running when its page was closed, if the server still has its stream.
   async takeUp(message) {
     const data = (await readData(message.id)) || emptyData();
-    if (message.stream) return this.generate(message, data, {stream: {...message.stream}});
+    if (message.stream) return this.generate(message, data, {stream: {...message.stream}, mayGoOn: Date.now() - message.stream.at < UNASKED_MS});
     message.state = 'stopped';
     await saveMessage(message);
     this.say('change');
@@ -198,7 +236,7 @@ export class Talk extends EventTarget {
   // Restarts a failed answer.
   async again(id) {
     const message = this.tree.get(id);
-    Object.assign(message, {content: '', reasoning: undefined, calls: undefined});
+    Object.assign(message, {content: '', reasoning: undefined, calls: undefined, seed: undefined});
     this.generate(message, emptyData());
     this.say('change');
   }
@@ -216,7 +254,7 @@ export class Talk extends EventTarget {
   select(id) {
     this.tree.select(id);
     this.say('change');
-    return this.isNew ? null : saveConversation(this.c);
+    return this.isNew || this.isDeleted ? null : saveConversation(this.c);
   }
 
   // Resolves to a function that undoes the removal.

@@ -141,6 +141,12 @@ test(function a_conversation_is_sent_as_it_was_said() {
   const said = [{role: 'user', content: 'a'}, {role: 'assistant', content: '', reasoning: 'hm', calls: [{id: '1', name: 'f', arguments: '{}'}]}, {role: 'tool', content: 'r', callId: '1', name: 'f'}];
   assert.deepEqual(messagesOf(' ', said), [{role: 'user', content: 'a'},
     {role: 'assistant', content: '', reasoning_content: 'hm', tool_calls: [{id: '1', type: 'function', function: {name: 'f', arguments: '{}'}}]}, {role: 'tool', content: 'r', tool_call_id: '1', name: 'f'}]);
+  const answer = (content, more) => ({role: 'assistant', content, ...more}), [a, b] = ['a', 'b'].map(content => ({role: 'user', content}));
+  for (const left of [answer('half', {state: 'failed'}), answer(' ', {state: 'done'}), answer('', {state: 'stopped', reasoning: 'hm'})]) {
+    assert.deepEqual(messagesOf('', [a, left, b]), [{role: 'user', content: 'a\n\nb'}]);
+    assert.equal(plainText('', [a, left, b]), 'ab');
+  }
+  assert.equal(messagesOf('', [a, answer('half', {state: 'stopped'}), b]).length, 3);
   assert.equal(messagesOf('sys', []).length, 1);
   assert.equal(plainText('', said.slice(0, 1)), 'a');
 });

@@ -140,6 +140,75 @@ test(async function two_tabs_lose_nothing_of_each_other() {
   });
 });
 
+test(async function a_deletion_is_told_to_other_tabs_and_takes_nothing_that_is_new() {
+  await using({}, async one => {
+    await one.clock.install();
+    await talk(one, 'N');
+    const two = await open({context: one.context(), hash: await one.evaluate(() => location.hash)});
+    await done(two);
+    await menu(one, 0, 'Delete');
+    await two.waitForSelector('.toast >> text=deleted in another tab');
+    assert.deepEqual(await titles(two), []);
+    assert.equal(await text(two), 'No more!', 'what was read is gone');
+    await talk(two, 'K', 2);
+    await saved(two);
+    await one.clock.fastForward(9000);          // the purge is due
+    await one.waitForTimeout(300);
+    await saved(one);
+    await two.reload();
+    await done(two, 2);
+    assert.equal(await text(two), 'Blue.');
+    await one.waitForFunction(() => document.querySelectorAll('#conversations .title').length === 1);
+    // One that nobody writes in again is gone for good, and comes back whole where it is kept after the purge.
+    await menu(one, 0, 'Delete');
+    await two.waitForSelector('.toast >> text=deleted in another tab');
+    await one.clock.fastForward(9000);
+    await one.waitForTimeout(300);
+    await saved(one);
+    const stored = () => two.evaluate(() => new Promise(resolve => {
+      indexedDB.open('runnel').onsuccess = e => { const all = e.target.result.transaction('messages').objectStore('messages').count(); all.onsuccess = () => resolve(all.result); };
+    }));
+    assert.equal(await stored(), 0);
+    await two.getByRole('button', {name: 'Keep it'}).click();
+    await two.waitForSelector('#conversations .title');
+    await saved(two);
+    assert.equal(await stored(), 4);
+    assert.deepEqual(two.problems, []);
+  });
+});
+
+test(async function drafts_belong_to_their_conversation_and_survive_a_reload() {
+  await using({}, async page => {
+    await talk(page, 'N');
+    await page.fill('#input', 'half a thought');
+    await page.click('#new');
+    assert.equal(await page.inputValue('#input'), '');
+    await page.fill('#input', 'another');
+    await page.locator('#conversations .open').first().click();
+    await page.waitForFunction(() => document.querySelector('#input').value === 'half a thought');
+    await page.reload();
+    await page.waitForFunction(() => document.querySelector('#input').value === 'half a thought');
+    await page.click('#new');
+    assert.equal(await page.inputValue('#input'), 'another');
+    await talk(page, 'K');
+    assert.equal(await page.inputValue('#input'), '');
+    await page.click('#new');
+    assert.equal(await page.inputValue('#input'), '', 'what was sent is still a draft');
+  });
+});
+
+test(async function answers_that_failed_or_say_nothing_are_not_sent_again() {
+  await using({}, async page => {
+    const bodies = await pace(page, 0);
+    await page.route('**/v1/runnel/generate', route => (bodies.length < 1 ? (bodies.push(null), route.fulfill({status: 400, json: {error: {message: 'no'}}})) : route.fallback()));
+    await say(page, 'first');
+    await done(page, 1, 'failed');
+    await talk(page, 'N', 2);
+    assert.deepEqual(bodies.at(-1).messages, [{role: 'user', content: 'first\n\nN'}]);
+    assert.ok(Number.isInteger(bodies.at(-1).seed), 'an answer that is cut could not go on as it would have');
+  });
+});
+
 test(async function an_answer_that_comes_in_one_tab_is_shown_in_the_other_when_it_is_whole() {
   await using({}, async one => {
     await pace(one, 8);

@@ -43,13 +43,19 @@ test(async function a_server_that_stays_away_is_said_and_the_answer_goes_on_late
     wire.isUp = false;
     wire.cut();
     await page.waitForSelector('.state >> text=trying again');
-    for (let i = 0; i < 60 && await page.getAttribute(answers, 'data-state') === 'running'; i++) {
-      await page.clock.fastForward(5000);
-      await page.waitForTimeout(50);
-    }
+    const wait = async () => {
+      for (let i = 0; i < 100 && await page.locator(answers).last().getAttribute('data-state') === 'running'; i++) {
+        await page.clock.fastForward(5000);
+        await page.waitForTimeout(50);
+      }
+    };
+    await page.waitForSelector('.state >> text=/trying again in \\d+ seconds/');
+    await wait();
     await done(page, 1, 'failed');
     assert.match(await page.locator('.state .error').innerText(), /cannot be reached/);
     await say(page, 'N');
+    await page.waitForFunction(q => document.querySelectorAll(q).length === 2, answers);
+    await wait();
     await done(page, 2, 'failed');
     wire.isUp = true;
     await page.getByRole('button', {name: 'Try again'}).click();
@@ -58,6 +64,66 @@ test(async function a_server_that_stays_away_is_said_and_the_answer_goes_on_late
     await page.getByRole('button', {name: 'Go on'}).click();
     await page.waitForFunction(q => document.querySelector(q).innerText.includes('word99'), `${answers} .body`);
     assert.equal((await page.locator(`${answers} .body`).first().innerText()).replace(/\s+/g, ' ').trim(), whole);
+  });
+});
+
+// A server that was started again knows none of the streams of the one before.
+const restarted = page => page.route('**/v1/runnel/streams/*', route => route.fulfill({status: 404, json: {error: {code: 'stream_not_found', message: 'stream: no such stream'}}}));
+
+test(async function after_a_restart_the_answer_goes_on_from_its_tokens_unasked() {
+  const wire = await link(given.two), settings = {model: 'stories', values: {temp: 1}, seed: '7', max_tokens: '60'};
+  await using({port: wire.port, settings}, async page => {
+    await talk(page, 'Once upon a time there was a cat.');
+    const uncut = await text(page);
+    await page.click('#new');
+    const bodies = await pace(page, 30);
+    await say(page, 'Once upon a time there was a cat.');
+    await page.waitForFunction(q => document.querySelector(q)?.innerText.length > 40, `${answers} .body`);
+    await restarted(page);
+    wire.cut();
+    await done(page);
+    assert.equal(bodies.length, 2);
+    const [first, again] = bodies, n = again.reply_tokens.length;
+    assert.ok(n > 5, String(n));
+    assert.deepEqual([first.seed, again.seed, again.max_tokens], [7, 7, 60 - n]);
+    assert.equal(await text(page), uncut, 'not the answer that was not cut');
+  });
+});
+
+test(async function a_reloaded_page_goes_on_after_a_restart_but_not_after_a_long_time() {
+  for (const minutes of [1, 60])
+    await using({}, async page => {
+      await pace(page, 20);
+      await long(page);
+      await page.waitForTimeout(1100);
+      await restarted(page);
+      if (minutes > 10) await page.addInitScript(() => { const real = Date.now; Date.now = () => real() + 3600000; });
+      await page.reload();
+      if (minutes > 10) return done(page, 1, 'stopped');
+      await page.waitForFunction(q => document.querySelector(q)?.innerText.includes('word30'), `${answers} .body`);
+      await page.keyboard.press('Escape');
+      await done(page, 1, 'stopped');
+      const words = (await joined(page)).split(' ');
+      assert.deepEqual(words.slice(0, -1), whole.split(' ').slice(0, words.length - 1));
+      return null;
+    });
+});
+
+test(async function a_busy_server_is_asked_again_with_a_countdown_in_words() {
+  await using({}, async page => {
+    let n = 0;
+    await page.route('**/v1/runnel/generate', route => (n++ < 2 ? route.fulfill({status: n === 1 ? 429 : 503, headers: {'Retry-After': '3'}, json: {error: {code: 'queue_full', message: 'full'}}}) : route.continue()));
+    await say(page, 'N');
+    await page.waitForSelector('.state >> text=The server is busy: trying again in 3 seconds');
+    await page.waitForSelector('.state >> text=trying again in 2 seconds');
+    await done(page);
+    assert.equal(await text(page), 'No more!');
+    assert.equal(n, 3);
+    n = -100;
+    await say(page, 'K');
+    await page.waitForSelector('.state >> text=busy');
+    await page.click('#stop');
+    await done(page, 2, 'stopped');
   });
 });
 
