@@ -1,17 +1,23 @@
-// The input field: Enter sends, Shift+Enter starts a new line. The button stops an answer in progress.
+// The input field: Enter sends, Shift+Enter starts a new line; on a touch screen Enter starts a new line, and the button sends. While an
+// answer comes, the button stops it.
+import {Attachments} from './attachments.js';
 import {h, iconButton} from './dom.js';
 
+const TOUCH = matchMedia('(hover: none) and (pointer: coarse)');
+
 export class Composer {
-  constructor(el, {onSend, onStop, onInput}) {
+  constructor(el, {onSend, onStop, onInput, modelOf}) {
     this.area = h('textarea', {id: 'input', rows: '1', 'aria-label': 'Message', placeholder: 'Write a message', autocomplete: 'off'});
     this.send = iconButton('send', 'Send (Enter)', () => this.submit(), {id: 'send'});
     this.stop = iconButton('stop', 'Stop (Escape)', onStop, {id: 'stop', hidden: true});
-    this.hint = h('.hint', {id: 'hint'});
+    this.hint = h('span', {id: 'hint', role: 'status'});
+    this.context = h('.context', {id: 'context', hidden: true});
     this.onSend = onSend;
-    el.append(h('.write', this.area, this.stop, this.send), this.hint);
+    this.attached = new Attachments(this.area, modelOf, () => this.fit());
+    el.append(h('.write', this.attached.el, h('.write-row', this.attached.button, this.attached.input, this.area, this.stop, this.send)), h('.hint.beneath', this.hint, this.context));
     this.area.addEventListener('input', () => { this.fit(); onInput(this.area.value); });
     this.area.addEventListener('keydown', e => {
-      if (e.key !== 'Enter' || e.shiftKey || e.isComposing) return;
+      if (e.key !== 'Enter' || e.shiftKey || e.isComposing || (TOUCH.matches && !e.ctrlKey && !e.metaKey)) return;
       e.preventDefault();
       this.submit();
     });
@@ -20,11 +26,13 @@ export class Composer {
 
   // Keeps the text if it could not be sent.
   async submit() {
-    const text = this.area.value;
-    if (!text.trim() || this.isSending) return;
+    const text = this.area.value, {files} = this.attached;
+    if ((!text.trim() && !files.length) || this.isSending) return;
     this.isSending = true;
     try {
-      if (await this.onSend(text) !== false) this.set('');
+      if (await this.onSend(text, files) === false) return;
+      this.set('');
+      this.attached.take([]);
     } finally {
       this.isSending = false;
       this.area.focus();
@@ -39,9 +47,15 @@ export class Composer {
   fit() {
     this.area.style.height = 'auto';
     this.area.style.height = `${Math.min(this.area.scrollHeight, innerHeight * 0.4)}px`;
-    this.send.disabled = !this.area.value.trim();
+    this.send.disabled = !this.area.value.trim() && !this.attached.files.length;
   }
 
-  running(isRunning) { this.stop.hidden = !isRunning; }
+  running(isRunning) {
+    const hadFocus = document.activeElement === (isRunning ? this.send : this.stop);
+    this.stop.hidden = !isRunning;
+    this.send.hidden = isRunning;
+    if (hadFocus) this.area.focus();
+  }
+
   focus() { this.area.focus(); }
 }

@@ -33,6 +33,10 @@ export function plot(gaps) {
   return svg('svg', {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'plot', role: 'img', 'aria-label': words}, title, svg('path', {d}));
 }
 
+// One line while the rest is folded.
+export const shortFigures = f => [f.tokens ? figureWords(f)[0] : null, f.rate ? figureWords({...f, tokens: 0})[0] : null, !f.tokens && f.waiting > 1000 ? figureWords(f)[0] : null]
+  .filter(Boolean).join(', ');
+
 export function figureLine(figures, gaps) {
   return h('.figures', figureWords(figures).map(w => h('span', w)), gaps?.length > 1 ? plot(gaps) : null);
 }

@@ -4,6 +4,7 @@ import {ChatView} from './chat.js';
 import {CompareView} from './compare.js';
 import {Composer} from './composer.js';
 import {draftOf, keepDraft} from './drafts.js';
+import {contextOf, showContext} from './context_meter.js';
 import {announce, dialog, fill, find, h, iconButton, toast} from './dom.js';
 import {help, listen} from './keyboard.js';
 import {ServerView} from './server_view.js';
@@ -45,17 +46,19 @@ async function connect() {
 
 // ---- what is shown --------------------------------------------------------------------------------------------------
 
-const title = h('h2', {id: 'title'}), bar = find('bar');
+const title = h('h1', {id: 'title'}), bar = find('bar');
 const viewButtons = [['chat', 'chat', 'Chat'], ['compare', 'columns', 'Compare'], ['server', 'server', 'Server']]
   .map(([name, icon, label]) => iconButton(icon, label, () => soon(showView, name), {text: true, 'data-view': name}));
+const picker = h('select', {id: 'model', 'aria-label': 'Model', onchange: () => pickModel(picker.value)});
 const menuButton = iconButton('menu', 'Conversations', () => openSide(true), {id: 'open-side', 'aria-expanded': 'false'});
 const settingsButton = iconButton('tune', 'Settings', () => soon(toggleSettings), {id: 'open-settings', 'aria-expanded': 'false'});
-bar.append(menuButton, title, h('.views', {role: 'group', 'aria-label': 'View'}, viewButtons),
+bar.append(menuButton, h('.heading', title, picker), h('.views', {role: 'group', 'aria-label': 'View'}, viewButtons),
   iconButton('keys', 'Keys (?)', help, {id: 'open-keys'}), settingsButton);
 
 const chat = new ChatView(main), server = new ServerView();
 let compare = null;
-const composer = new Composer(find('composer'), {onSend: send, onStop: () => talk?.stopAll(), onInput: text => keepDraft(draftName(), text)});
+const composer = new Composer(find('composer'), {onSend: send, onStop: () => talk?.stopAll(), onInput: text => keepDraft(draftName(), text),
+  modelOf: () => talk?.model(talk.c.settings)?.id});
 const draftName = () => (talk && !talk.isNew ? talk.c.id : '');
 const sidebar = new Sidebar(find('sidebar'), {
   onOpen: (id, message) => soon(open, id, message), onNew: () => soon(fresh), onClose: () => openSide(false),
@@ -73,6 +76,26 @@ const empty = () => {
     h('p', model ? `${model.id} answers${canChat ? '' : ': it has no chat template, so it continues your text'}.` : ''),
     h('p.hint', 'Everything stays between this browser and this server. ? lists the keys.'));
 };
+
+function showModel() {
+  fill(picker, models.map(m => h('option', {value: m.id}, m.id)));
+  picker.value = talk.model(talk.c.settings)?.id ?? '';
+  picker.disabled = models.length < 2;
+  showContext(composer.context, contextOf(talk.tree.path(), talk.model(talk.c.settings)));
+}
+
+function pickModel(id) {
+  Object.assign(talk.c.settings, {model: id, lora: {}});
+  keepSettings(talk.c.settings);
+  if (!find('settings').hidden) openSettings(true);
+  picker.focus();
+}
+
+function keepSettings(settings) {
+  try { localStorage.setItem(LAST, JSON.stringify(settings)); } catch { /* for this conversation only */ }
+  if (!talk.isNew && !talk.isDeleted) saveConversation(talk.c);
+  showModel();
+}
 
 function showTitle() {
   title.textContent = talk.c.title || 'New conversation';
@@ -117,10 +140,7 @@ function openSettings(isOpen) {
     if (hadFocus) settingsButton.focus();
     return;
   }
-  const form = new SettingsForm(props, models, talk.c.settings, settings => {
-    try { localStorage.setItem(LAST, JSON.stringify(settings)); } catch { /* for this conversation only */ }
-    if (!talk.isNew && !talk.isDeleted) saveConversation(talk.c);
-  });
+  const form = new SettingsForm(props, models, talk.c.settings, keepSettings);
   const theme = h('select', {onchange: () => runnelTheme.set(theme.value)}, ['system', 'light', 'dark'].map(t => h('option', {value: t}, t)));
   theme.value = runnelTheme.get();
   const forget = () => {
@@ -148,12 +168,13 @@ function use(next, message) {
   composer.set(draftOf(draftName()));
   setBegun();
   const mine = fn => e => { if (talk === next) fn(e.detail); };
-  next.addEventListener('change', mine(() => { redraw(); showRunning(); }));
+  next.addEventListener('change', mine(() => { redraw(); showRunning(); showModel(); }));
   next.addEventListener('message', mine(m => { chat.grow(m); compare.grow(m); }));
   next.addEventListener('saved', mine(() => { showTitle(); sidebar.current = talk.c.id; address(); sidebar.draw(); }));
   next.addEventListener('ended', () => showRunning());
   sidebar.current = next.isNew ? '' : next.c.id;
   showTitle();
+  showModel();
   address();
   chat.show(next, empty);
   showView(view === 'server' || message ? 'chat' : view);
@@ -193,7 +214,7 @@ async function open(id, message) {
   return null;
 }
 
-async function send(text) {
+async function send(text, files = []) {
   await begun;
   const name = draftName();
   if (talk.last?.state === 'running') {
@@ -201,8 +222,9 @@ async function send(text) {
     return false;
   }
   try {
-    if (view === 'compare') compare.started(text, await talk.send(text, undefined, compare.settings(talk.c.settings)));
-    else await talk.send(text);
+    const more = files.length ? {files} : {};
+    if (view === 'compare') compare.started(text, await talk.send(text, undefined, compare.settings(talk.c.settings), more));
+    else await talk.send(text, undefined, undefined, more);
     keepDraft(name, '');
     announce('The answer begins.');
     chat.toEnd();
@@ -260,6 +282,7 @@ onOtherTab(async ({conv}) => {
 setInterval(() => { for (const [id, run] of runs) if (run.talk === talk) { chat.grow({id}); compare?.grow({id}); } }, 1000);
 
 async function begin() {
+  fill(main);
   try {
     await openStore();
   } catch (e) {

@@ -1,7 +1,8 @@
 // One message on the page: its text, reasoning, tool calls, and the buttons below.
-import {announce, copyText, h, iconButton, toast} from './dom.js';
+import {announce, copyText, fill, h, iconButton, toast} from './dom.js';
 import {writtenNodes} from './fences.js';
-import {figureLine} from './figures.js';
+import {fileNodes} from './files.js';
+import {figureLine, shortFigures} from './figures.js';
 import {MarkdownView} from './markdown.js';
 import {readData} from './store.js';
 import {runs} from './talk.js';
@@ -20,10 +21,11 @@ export class MessageView {
     this.answers = h('details.answers', {hidden: true});
     this.calls = h('.calls');
     this.state = h('.state');
-    this.foot = h('.foot');
+    this.foot = h('details.foot', {hidden: true}, h('summary', {title: 'Figures'}), h('.foot-all'));
+    this.who = h('h2.who');
     this.tools = h('.tools', {role: 'toolbar', 'aria-label': 'Message'});
-    this.el = h(`article.message.${message.role}`, {'data-id': message.id, tabindex: '-1'}, h('h3.who', NAMES[message.role]),
-      this.thought, this.body, this.answers, this.calls, this.state, this.foot, this.tools);
+    this.el = h(`article.message.${message.role}`, {'data-id': message.id, tabindex: '-1'}, this.who,
+      this.thought, this.body, this.answers, this.calls, this.state, h('.under', this.tools, this.foot));
     this.thoughtView = new MarkdownView(this.thought.lastChild);
     if (message.role === 'assistant') this.markdown = new MarkdownView(this.body);
     this.refresh();
@@ -37,7 +39,8 @@ export class MessageView {
     if (this.isEditing) return;
     this.grow();
     this.tools.replaceChildren(...this.buttons());
-    this.el.setAttribute('aria-label', NAMES[message.role] + this.branchWords());
+    this.who.textContent = this.name();
+    this.el.setAttribute('aria-label', this.name() + this.branchWords());
   }
 
   // Shows what has arrived since the last frame.
@@ -56,10 +59,19 @@ export class MessageView {
     this.showCalls();
     this.showState();
     const figures = run ? run.answer.figures() : m.figures;
-    this.foot.replaceChildren(...(figures ? [figureLine(figures, run ? run.data.gaps : this.gaps)] : []),
-      ...(m.seed !== undefined ? [h('span.seed', `seed ${m.seed}`)] : []));
+    this.foot.hidden = !figures || !shortFigures(figures);
+    if (figures) this.showFigures(figures, run ? run.data.gaps : this.gaps);
     if (!run && figures && this.gaps === undefined) this.loadGaps();
   }
+
+  showFigures(figures, gaps) {
+    const [summary, all] = this.foot.children, {seed} = this.message;
+    summary.textContent = shortFigures(figures);
+    fill(all, figureLine(figures, gaps), seed !== undefined && h('span.seed', `seed ${seed}`));
+  }
+
+  // An answer has the name of its model.
+  name() { return (this.message.role === 'assistant' && (this.message.model || this.message.settings?.model)) || NAMES[this.message.role]; }
 
   async loadGaps() {
     this.gaps = [];
@@ -70,7 +82,7 @@ export class MessageView {
   text() {
     const {message: m} = this;
     if (!this.markdown) {
-      if (this.shown !== m.content || !this.body.firstChild) this.body.replaceChildren(...(m.role === 'user' ? writtenNodes(m.content) : [h('p.plain', {dir: 'auto'}, m.content)]));
+      if (this.shown !== m.content || !this.body.firstChild) this.body.replaceChildren(...(m.role === 'user' ? [...fileNodes(m.files), ...writtenNodes(m.content)] : [h('p.plain', {dir: 'auto'}, m.content)]));
       this.shown = m.content;
       return;
     }
@@ -148,7 +160,7 @@ export class MessageView {
     const step = (n, icon, label, action) => iconButton(icon, label, () => talk.select(talk.tree.step(m.id, n).id), {'data-do': action});
     if (all.length > 1) list.push(h('span.branches', step(-1, 'back', 'Previous version', 'previous'),
       h('span', `${at + 1}/${all.length}`), step(1, 'next', 'Next version', 'following')));
-    if (!isOver) return [...list, iconButton('stop', 'Stop', () => talk.stop(m.id), {text: true, 'data-do': 'stop'})];
+    if (!isOver) return list;
     const copy = iconButton('copy', 'Copy', () => copyText(m.content, copy), {'data-do': 'copy'});
     list.push(copy);
     const isCut = m.state === 'stopped' || m.state === 'failed' || m.finish === 'length' || m.finish === 'edited';
@@ -175,7 +187,7 @@ export class MessageView {
     const save = async () => {
       const text = area.value;
       end();
-      if (text.trim() && text !== this.message.content) await this.talk.edit(this.message.id, text);
+      if ((text.trim() || this.message.files) && text !== this.message.content) await this.talk.edit(this.message.id, text);
     };
     area.addEventListener('keydown', e => {
       if (e.key === 'Escape') { e.stopPropagation(); end(); }

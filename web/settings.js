@@ -1,10 +1,13 @@
 // The settings panel: model, system prompt, preset, every sampling field with its range, limits, and the
 // settings of this browser.
-import {fill, h, iconButton} from './dom.js';
+import {dialog, fill, h, iconButton, toast} from './dom.js';
+import {dropPreset, ownPresets, savePreset} from './own_presets.js';
 import {ApiError, postJson} from './api.js';
-import {DEFAULTS, effective, readSchema, readTools, readVariables} from './settings_model.js';
+import {DEFAULTS, effective, readSchema, readTools, readVariables, withDefaults} from './settings_model.js';
 
+const openFolds = new Set();       // names of the parts that stay open
 const TYPING_MS = 300;          // without a key before what was typed is checked
+const OWN = 'own:';
 const SLIDER_SPAN = 1000;       // wider ranges get only a number field, no slider
 const NAMES = {temp: 'Temperature', top_k: 'Top-k', top_p: 'Top-p', min_p: 'Min-p', min_keep: 'Keep at least', repeat_penalty: 'Repeat penalty',
   frequency_penalty: 'Frequency penalty', presence_penalty: 'Presence penalty', penalty_last_n: 'Penalties look back'};
@@ -46,30 +49,80 @@ export class SettingsForm {
     const model = h('select', {name: 'model', onchange: chooseModel},
       this.models.map(m => h('option', {value: m.id}, m.id)));
     model.value = this.models.some(m => m.id === s.model) ? s.model : this.models[0]?.id;
+    const own = this.isColumn ? {} : ownPresets();
     const choose = () => {
-      this.change({preset: preset.value, strategy: '', values: {}});
+      const name = preset.value.startsWith(OWN) ? preset.value.slice(OWN.length) : '';
+      this.change(name ? {...withDefaults({...own[name], model: s.model}), lora: s.lora, saved: name} : {preset: preset.value, strategy: '', values: {}, saved: ''});
       this.draw();
       this.el.querySelector('[name=preset]').focus();
     };
     const preset = h('select', {name: 'preset', onchange: choose},
-      h('option', {value: ''}, 'none'), props.presets.map(p => h('option', {value: p.name, title: p.help}, p.name)));
-    preset.value = s.preset;
+      h('option', {value: ''}, 'none'), props.presets.map(p => h('option', {value: p.name, title: p.help}, p.name)),
+      Object.keys(own).length ? h('optgroup', {label: 'Yours'}, Object.keys(own).map(name => h('option', {value: OWN + name}, name))) : null);
+    preset.value = s.saved in own ? OWN + s.saved : s.preset;
     const strategy = h('select', {name: 'strategy', onchange: () => {
       this.change({strategy: strategy.value, preset: '', values: {}});
       this.draw();
       this.el.querySelector('[name=strategy]').focus();
     }}, h('option', {value: ''}, 'none'), (props.strategies || []).map(x => h('option', {value: x.name, title: x.help}, x.name)));
     strategy.value = s.strategy;
+    if (!this.isColumn) return this.panel(model, preset);
     fill(this.el,
-      this.models.length > 1 || this.isColumn ? labelled('Model', model) : labelled('Model', model, this.modelWords()),
-      this.adapters(), this.isColumn ? null : this.area('system', 'System prompt', 4),
-      this.isColumn ? labelled('Strategy', strategy, props.strategies?.find(x => x.name === s.strategy)?.help) : null,
+      labelled('Model', model),
+      this.adapters(), labelled('Strategy', strategy, props.strategies?.find(x => x.name === s.strategy)?.help),
       labelled('Preset', preset, props.presets.find(p => p.name === s.preset)?.help),
       h('fieldset', h('legend', 'Sampling'), props.sampling.filter(f => f.name in NAMES).map(f => this.sampling(f)),
         h('details', h('summary', 'More samplers'), props.sampling.filter(f => !(f.name in NAMES)).map(f => this.sampling(f)))),
       this.text('seed', 'Seed', 'empty: another each time', /^\d{0,15}$/, 'a whole number of at most 15 digits'),
       this.text('max_tokens', 'Most tokens', 'empty: to the end of the context', /^(?:[1-9]\d{0,8})?$/, 'a whole number from 1'),
-      this.stops(), this.isColumn ? null : this.schema(), this.isColumn ? null : this.more());
+      this.stops());
+  }
+
+  // Three fields, and the rest by subject, folded.
+  panel(model, preset) {
+    const {settings: s, props} = this, fields = props.sampling, temp = fields.find(f => f.name === 'temp');
+    const fold = (name, ...parts) => {
+      const el = h('details.fold', {open: openFolds.has(name)}, h('summary', name), h('.fold-body', ...parts));
+      el.addEventListener('toggle', () => openFolds[el.open ? 'add' : 'delete'](name));
+      return el;
+    };
+    const words = s.saved in ownPresets() ? 'one of yours' : props.presets.find(p => p.name === s.preset)?.help;
+    const [truncate, alternatives, tools, reset] = this.more();
+    fill(this.el, this.area('system', 'System prompt', 4),
+      labelled('Preset', preset, words), h('.row.close', h('button', {type: 'button', id: 'save-preset', onclick: () => this.savePreset()}, 'Save as ...'),
+        s.saved in ownPresets() ? h('button', {type: 'button', id: 'drop-preset', onclick: () => this.dropPreset()}, 'Delete this preset') : null),
+      temp ? this.sampling(temp) : null,
+      fold('Length and limits', this.text('max_tokens', 'Most tokens', 'empty: to the end of the context', /^(?:[1-9]\d{0,8})?$/, 'a whole number from 1'), this.stops(), truncate),
+      fold('Sampling', this.text('seed', 'Seed', 'empty: another each time', /^\d{0,15}$/, 'a whole number of at most 15 digits'),
+        fields.filter(f => f.name in NAMES && f !== temp).map(f => this.sampling(f)),
+        h('details', h('summary', 'More samplers'), fields.filter(f => !(f.name in NAMES)).map(f => this.sampling(f))), alternatives),
+      fold('Model', labelled('Model', model, this.models.length > 1 ? null : this.modelWords()), this.adapters()),
+      fold('Form of the answer', this.schema()), fold('Tools and template', tools), reset);
+  }
+
+  savePreset() {
+    dialog('Save these settings', close => {
+      const name = h('input', {required: true, maxlength: '60', autocomplete: 'off', value: this.settings.saved});
+      return h('form.asked', {onsubmit: e => { e.preventDefault(); close(name.value.trim()); }}, labelled('Name', name, 'system prompt, sampling and limits; kept in this browser'),
+        h('button.primary', {type: 'submit'}, 'Save'));
+    }).then(name => {
+      if (!name) return;
+      try {
+        savePreset(name, this.settings);
+        this.change({saved: name});
+        this.draw();
+      } catch (e) {
+        toast(e.message, {isError: true});
+      }
+      this.el.querySelector('[name=preset]').focus();
+    });
+  }
+
+  dropPreset() {
+    dropPreset(this.settings.saved);
+    this.change({saved: ''});
+    this.draw();
+    this.el.querySelector('[name=preset]').focus();
   }
 
   modelWords() {
@@ -210,9 +263,8 @@ export class SettingsForm {
     };
     return [labelled('What does not fit the context', truncate),
       labelled('Alternatives kept of each token', alternatives, 'for the token view; -1: no token data'),
-      h('details', h('summary', 'Tools and template'),
-        this.area('tools', 'Tools', 4, 'a JSON array, as OpenAI has them', readTools),
-        this.area('variables', 'Template variables', 2, 'a JSON object, e.g. {"enable_thinking": false}', readVariables)),
+      [this.area('tools', 'Tools', 4, 'a JSON array, as OpenAI has them', readTools),
+        this.area('variables', 'Template variables', 2, 'a JSON object, e.g. {"enable_thinking": false}', readVariables)],
       h('button', {type: 'button', onclick: reset}, 'All to default')];
   }
 }

@@ -1,6 +1,7 @@
 // A conversation's settings and their conversion to a request.
+import {withFiles} from './files.js';
 
-export const DEFAULTS = {model: '', system: '', preset: '', strategy: '', values: {}, seed: '', stop: [], max_tokens: '', truncate: 'old', tools: '', variables: '', schema: '', lora: {},
+export const DEFAULTS = {model: '', saved: '', system: '', preset: '', strategy: '', values: {}, seed: '', stop: [], max_tokens: '', truncate: 'old', tools: '', variables: '', schema: '', lora: {},
   alternatives: 5};
 
 // Completes settings, also those from a file or an older version of the page: values of a wrong type are ignored.
@@ -63,8 +64,8 @@ export function messagesOf(system, path) {
   for (const m of path.filter(isSaid)) {
     if (m.role === 'tool') list.push({role: 'tool', content: m.content, tool_call_id: m.callId, name: m.name});
     else if (m.role === 'assistant') list.push(assistant(m));
-    else if (list.at(-1)?.role === 'user') list.at(-1).content += `\n\n${m.content}`;
-    else list.push({role: 'user', content: m.content});
+    else if (list.at(-1)?.role === 'user') list.at(-1).content += `\n\n${withFiles(m)}`;
+    else list.push({role: 'user', content: withFiles(m)});
   }
   return list;
 }
@@ -77,4 +78,4 @@ function assistant(m) {
 }
 
 // The prompt for a model without a chat template: all messages joined to one text.
-export const plainText = (system, path) => [system.trim() ? `${system}\n\n` : '', ...path.filter(isSaid).map(m => m.content)].join('');
+export const plainText = (system, path) => [system.trim() ? `${system}\n\n` : '', ...path.filter(isSaid).map(withFiles)].join('');

@@ -1,15 +1,22 @@
 // The list of conversations: full-text search, rename, delete with undo, export and import.
 import {h, icon, iconButton, toast} from './dom.js';
 import {keepDraft} from './drafts.js';
+import {fileName, markdownOf} from './markdown_export.js';
 import {fold, matchAt, snippet, words} from './search.js';
-import {allMessages, exportConversations, importConversations, listConversations, purge, readConversation, restore, saveConversation} from './store.js';
+import {allMessages, exportConversations, importConversations, listConversations, purge, readConversation, readMessages, restore, saveConversation} from './store.js';
 
-const FILE_LIMIT = 64 << 20, FOUND_LIMIT = 100, UNDO_MS = 8000;
+const FILE_LIMIT = 256 << 20, FOUND_LIMIT = 100, UNDO_MS = 8000;
 const ages = [[0, 'Today'], [1, 'Yesterday'], [7, 'This week'], [30, 'This month'], [Infinity, 'Earlier']];
 
 function age(time) {
   const midnight = new Date().setHours(0, 0, 0, 0), days = Math.ceil((midnight - time) / 86400000);
   return ages.find(([most]) => days <= most)[1];
+}
+
+function save(blob, name) {
+  const a = h('a', {href: URL.createObjectURL(blob), download: name});
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(a.href), 10000);
 }
 
 export class Sidebar {
@@ -22,7 +29,7 @@ export class Sidebar {
     this.file = h('input', {type: 'file', accept: '.json,application/json', hidden: true, id: 'import-file'});
     const exportAll = iconButton('down', 'Export all', () => this.export(null), {text: true});
     const importButton = iconButton('plus', 'Import', () => this.file.click(), {text: true});
-    el.append(h('.side-head', h('h1', 'runnel'), iconButton('plus', 'New conversation', onNew, {id: 'new'}),
+    el.append(h('.side-head', h('p.brand', 'runnel'), iconButton('plus', 'New conversation', onNew, {id: 'new'}),
       iconButton('close', 'Close the list', onClose, {id: 'close-side'})),
       this.search, this.list, this.count, h('.side-foot', exportAll, importButton, this.file));
     this.search.addEventListener('input', () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.draw(), 150); });
@@ -72,7 +79,7 @@ export class Sidebar {
     const button = (words, onclick) => h('button', {type: 'button', onclick}, words);
     const menu = h('details.menu', h('summary', {'aria-label': `More for ${c.title}`, title: 'More'}, icon('more')),
       h('.menu-list', button('Rename', () => this.rename(c, open)),
-        button('Export', () => this.export([c.id])), button('Delete', () => this.remove(c))));
+        button('Export', () => this.export([c.id])), button('Export as Markdown', () => this.exportMarkdown(c.id)), button('Delete', () => this.remove(c))));
     menu.addEventListener('focusout', e => { if (!menu.contains(e.relatedTarget)) menu.open = false; });
     return h('li', {'data-id': c.id}, open, menu);
   }
@@ -121,9 +128,12 @@ export class Sidebar {
 
   async export(ids) {
     const file = new Blob([JSON.stringify(await exportConversations(ids))], {type: 'application/json'});
-    const a = h('a', {href: URL.createObjectURL(file), download: `runnel-${new Date().toISOString().slice(0, 10)}.json`});
-    a.click();
-    setTimeout(() => URL.revokeObjectURL(a.href), 10000);
+    save(file, `runnel-${new Date().toISOString().slice(0, 10)}.json`);
+  }
+
+  async exportMarkdown(id) {
+    const c = await readConversation(id);
+    save(new Blob([markdownOf(c, await readMessages(id))], {type: 'text/markdown'}), fileName(c.title));
   }
 
   async import() {

@@ -3,6 +3,7 @@
 // Stores: conversations {id, title, created, updated, settings, selected, deleted}; messages {id, conv, parent, role, content, ...};
 // data {id, conv, tokens, data, gaps}: the large part of a message.
 import {unique} from './dom.js';
+import {recognised} from './import_formats.js';
 
 const UNDO_LIMIT_MS = 60000;        // another tab may still offer to undo a younger deletion
 const NAMES = ['conversations', 'messages', 'data'];
@@ -110,7 +111,7 @@ export async function restore(id) {
 
 const FORMAT = 'runnel-conversations';
 const noData = {tokens: [], data: [], places: [], gaps: []};
-const LIMITS = {conversations: 10000, messages: 100000};
+const LIMITS = {conversations: 50000, messages: 100000};
 
 export async function exportConversations(ids) {
   const list = [];
@@ -126,9 +127,10 @@ const isNumbers = v => isObject(v) && Object.values(v).every(x => x === null || 
 const isList = of => v => Array.isArray(v) && v.every(of);
 const isAlternative = v => isObject(v) && isNumber(v.id) && isText(v.piece) && (isNumber(v.logprob) || v.logprob === null);
 const messageKinds = {
-  id: isText, role: isText, content: isText, reasoning: isText, finish: isText, detail: isText, name: isText, callId: isText,
+  id: isText, role: isText, content: isText, reasoning: isText, finish: isText, detail: isText, name: isText, model: isText, callId: isText,
   seed: isNumber, branched: isNumber, dropped: isNumber, compare: v => v === true,
   settings: isObject, usage: isNumbers, timing: isNumbers, figures: isNumbers, error: v => isObject(v) && isText(v.message),
+  files: isList(f => isObject(f) && isText(f.name) && isText(f.text) && (f.tokens === undefined || isNumber(f.tokens))),
   sequences: isList(q => isObject(q) && isText(q.text) && Number.isFinite(q.score)),
   calls: isList(c => isObject(c) && isText(c.id) && isText(c.name) && isText(c.arguments)),
 };
@@ -162,7 +164,7 @@ function checkMessages(messages, where) {
 }
 
 function checked(file) {
-  need(isObject(file) && file.format === FORMAT && file.version === 1, `not a ${FORMAT} file of version 1`);
+  need(isObject(file) && file.format === FORMAT && file.version === 1, `not a ${FORMAT} file of version 1, nor an export of ChatGPT or Open WebUI (conversations.json)`);
   needList(file.conversations, LIMITS.conversations, 'conversations');
   file.conversations.forEach((c, i) => {
     const where = `conversations[${i}]`;
@@ -176,7 +178,7 @@ function checked(file) {
 // Imports under new ids, so that existing conversations stay. Resolves to the number of conversations.
 export async function importConversations(text) {
   let file;
-  try { file = JSON.parse(text); } catch (e) { throw new Error(`import: not JSON: ${e.message}`); }
+  try { file = recognised(JSON.parse(text)); } catch (e) { throw new Error(`import: not JSON: ${e.message}`); }
   const list = checked(file);
   for (const c of list) {
     const conv = unique(), ids = new Map(c.messages.map(m => [m.id, unique()])), rename = id => (id ? ids.get(id) || '' : '');

@@ -75,7 +75,7 @@ export class Talk extends EventTarget {
   // Sends a user message and begins one answer, or one for each of several settings.
   async send(text, parent = this.last?.id || ROOT, several = null, more = {}) {
     const message = this.add('user', parent, {content: text, ...more});
-    if (!this.c.title) this.c.title = [...text.trim().replace(/\s+/g, ' ')].slice(0, 80).join('') || 'Untitled';
+    if (!this.c.title) this.c.title = [...(text.trim() || more.files?.[0]?.name || '').replace(/\s+/g, ' ')].slice(0, 80).join('') || 'Untitled';
     const saved = [this.save(), saveMessage(message)];         // in this order: a purge spares what belongs to a conversation that is there
     const answers = (several || [this.c.settings]).map(s => this.begin(message.id, s, several ? {compare: true} : {}));
     await Promise.all(saved);
@@ -99,7 +99,7 @@ export class Talk extends EventTarget {
 
   edit(id, text) {
     const old = this.tree.get(id);
-    if (old.role === 'user') return this.send(text, old.parent);
+    if (old.role === 'user') return this.send(text, old.parent, null, old.files ? {files: old.files} : {});
     const message = this.add('assistant', old.parent, {content: text, settings: old.settings, finish: 'edited'});
     this.say('change');
     return Promise.all([saveMessage(message), this.save()]);
@@ -143,6 +143,7 @@ export class Talk extends EventTarget {
   async body(message, data, goesOn, spent = message.branched === undefined ? 0 : data.tokens.length) {
     const settings = withDefaults(message.settings || this.c.settings), body = requestOf(settings, this.info().strategies);
     const above = this.tree.above(message.id), model = this.model(settings);
+    if (model) message.model = model.id;
     if (goesOn && message.seed !== undefined) body.seed = message.seed;
     // Drawn here, so that an answer that is cut can go on as it would have.
     message.seed = body.seed ??= drawSeed();

@@ -6,5 +6,7 @@ import './page_conversations.mjs';
 import './page_settings.mjs';
 import './page_views.mjs';
 import './page_links.mjs';
+import './page_files.mjs';
 import './page_looks.mjs';
+import './page_design.mjs';
 await run();

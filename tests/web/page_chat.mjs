@@ -1,5 +1,5 @@
 // tests/web/page_chat.mjs - answers: Markdown, thoughts, tools, hostile text, stop, continue, versions.
-import {answers, assert, done, pace, picture, press, say, talk, test, text, using} from './rig.mjs';
+import {answers, assert, done, openSettings, pace, picture, press, say, talk, test, text, using} from './rig.mjs';
 
 test(async function an_answer_streams_as_markdown_and_its_code_can_be_copied() {
   await using({options: {permissions: ['clipboard-read', 'clipboard-write']}}, async page => {
@@ -162,7 +162,7 @@ test(async function a_long_conversation_goes_on_without_its_oldest_turns_and_say
     await talk(page, 'One day the '.repeat(80));
     await talk(page, 'Then he said '.repeat(90), 2);
     assert.match(await page.locator('.state').last().innerText(), /earlier messages? did not fit/);
-    await page.click('#open-settings');
+    await openSettings(page);
     await page.selectOption('#settings select[name=truncate]', 'none');
     await press(page, 'regenerate');
     await done(page, 2, 'failed');

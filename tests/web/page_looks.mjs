@@ -1,6 +1,6 @@
 // tests/web/page_looks.mjs - widths, zoom, themes, contrast, and what screen readers find.
 import {contrasts} from './contrast.mjs';
-import {answers, assert, done, pace, picture, say, talk, test, using} from './rig.mjs';
+import {answers, assert, done, openSettings, pace, picture, say, talk, test, using} from './rig.mjs';
 
 const overflow = page => page.evaluate(() => [document.documentElement.scrollWidth - innerWidth, document.querySelector('#main').scrollWidth - document.querySelector('#main').clientWidth]);
 const inside = (page, selector) => page.locator(selector).evaluate(el => { const r = el.getBoundingClientRect(); return r.left >= 0 && r.right <= innerWidth && r.top >= 0 && r.bottom <= innerHeight; });
@@ -40,7 +40,7 @@ test(async function text_has_the_contrast_of_wcag_aa_in_both_themes_and_all_view
       assert.deepEqual(await contrasts(page), [], `${colorScheme} empty`);
       await talk(page, 'Once');
       await page.locator('[data-do=tokens]').click();
-      await page.click('#open-settings');
+      await openSettings(page);
       assert.deepEqual(await contrasts(page), [], `${colorScheme} tokens`);
       await picture(page, `tokens-${colorScheme}`);
       await page.selectOption('#settings select[name=model]', 'm');
@@ -103,7 +103,7 @@ test(async function everything_has_a_name_and_the_answer_is_read_out_in_pieces()
     for (let i = 0; i < 100; i++) assert.equal(words.split(`word${i} `).length, 2, `word${i} in ${words}`);
     assert.equal(spoken.at(-1), 'The answer is complete.');
     for (const role of ['navigation', 'main', 'contentinfo', 'banner']) assert.equal(await page.getByRole(role).count(), 1, role);
-    await page.click('#open-settings');
+    await openSettings(page);
     const nameless = await page.evaluate(() => [...document.querySelectorAll('button, input, textarea, select, summary, [role=img], [role=region]')].filter(el => !el.closest('[hidden]') && !el.hidden &&
       !(el.textContent.trim() || el.getAttribute('aria-label') || el.labels?.length)).map(el => el.outerHTML.slice(0, 120)));
     assert.deepEqual(nameless, []);

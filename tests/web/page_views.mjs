@@ -34,7 +34,7 @@ test(async function guessed_tokens_are_underlined() {
   await using({settings: {model: 'stories', values: {temp: 0}, max_tokens: '60'}}, async page => {
     await page.route('**/v1/runnel/generate', r => r.continue({postData: JSON.stringify({...r.request().postDataJSON(), speculate: ['ngram'], draft_min: 4})}));
     await talk(page, 'Tim had a big red car. Tim liked his big red car. One day Tim had a');
-    assert.match(await page.locator('.figures').last().innerText(), /[1-9]\d* of \d+ guesses right/);
+    assert.match(await page.locator('.figures').last().textContent(), /[1-9]\d* of \d+ guesses right/);
     await press(page, 'tokens');
     await page.locator('.token').first().waitFor();
     const guessed = page.locator('.token.guessed');
@@ -94,7 +94,7 @@ test(async function settings_are_compared_side_by_side_and_one_answer_is_kept() 
     await page.waitForFunction(() => [...document.querySelectorAll('.column .message')].filter(m => m.dataset.state === 'running' && m.querySelector('.body').innerText).length >= 2);
     await page.waitForFunction(() => [...document.querySelectorAll('.column .message')].every(m => m.dataset.state === 'done') && document.querySelectorAll('.column .message').length === 3);
     assert.deepEqual(bodies.map(b => [b.model, b.preset]), [['stories', 'greedy'], ['stories', 'wild'], ['m', 'greedy']]);
-    for (let n = 0; n < 3; n++) assert.match(await columns.nth(n).locator('.figures').innerText(), /tokens/);
+    for (let n = 0; n < 3; n++) assert.match(await columns.nth(n).locator('.figures').textContent(), /tokens/);
     assert.ok((await columns.nth(2).locator('.body').innerText()).startsWith('word0 word1'));
     await picture(page, 'compare');
     const kept = await columns.nth(1).locator('.body').innerText();
@@ -154,7 +154,7 @@ test(async function strategies_are_compared_with_one_seed_and_it_is_marked_where
     await columns.nth(1).locator('input[name=seed]').press('Tab');
     await say(page, 'Once upon a time');
     await page.waitForFunction(() => document.querySelectorAll('.column .message[data-state=done]').length === 3);
-    await page.waitForFunction(() => [...document.querySelectorAll('.column .message .foot')].some(f => /seed 5\b/.test(f.innerText)));
+    await page.waitForFunction(() => [...document.querySelectorAll('.column .message .foot')].some(f => /seed 5\b/.test(f.textContent)));
     const seeds = bodies.slice(3).map(b => b.seed);
     assert.equal(seeds[1], 5);
     assert.equal(seeds[0], seeds[2]);
@@ -217,11 +217,14 @@ test(async function figures_come_with_the_answer_and_a_plot_of_its_gaps() {
     await page.waitForFunction(() => /tokens\/s/.test(document.querySelector('.figures')?.textContent));
     assert.equal(await page.getAttribute(answers, 'data-state'), 'running');
     await done(page);
+    assert.match(await page.locator('.foot').last().innerText(), /^24 tokens, [\d.]+ tokens\/s$/);
+    await page.locator('.foot summary').last().click();
     const words = await page.locator('.foot').last().innerText();
     for (const part of [/24 tokens/, /[\d.]+ tokens\/s/, /first after [\d.]+ m?s/, /prompt \d+, \d+ cached/, /seed 3/]) assert.match(words, part);
     assert.match(await page.locator('.plot').getAttribute('aria-label'), /^23 gaps: half below .* longest/);
     await saved(page);
     await page.reload();
+    await page.locator('.foot summary').last().click();
     await page.waitForSelector('.plot');
     assert.match(await page.locator('.foot').last().innerText(), /24 tokens/);
   });

@@ -16,8 +16,8 @@ export async function run() {
   for (const fn of tests) {
     if (wanted.length && !wanted.some(w => fn.name.includes(w))) continue;
     try {
-      await fn();
-      console.log(`ok ${fn.name}`);
+      const skip = (await fn())?.skip;
+      console.log(skip ? `SKIP ${fn.name}: ${skip}` : `ok ${fn.name}`);
     } catch (e) {
       failed++;
       console.log(e.stack);
@@ -72,7 +72,13 @@ export async function using(options, fn) {
 export const answers = '.messages > .message.assistant';
 export async function say(page, text) {
   await page.fill('#input', text);
-  await page.press('#input', 'Enter');
+  if (await page.evaluate(() => matchMedia('(hover: none)').matches)) await page.click('#send');        // Enter is a new line there
+  else await page.press('#input', 'Enter');
+}
+// Opens the settings, with all that is folded.
+export async function openSettings(page) {
+  await page.click('#open-settings');
+  await page.locator('#settings details').evaluateAll(all => all.forEach(d => { d.open = true; }));
 }
 export async function done(page, n = 1, state = 'done') {
   await page.waitForFunction(([q, count, want]) => {
