@@ -6,6 +6,7 @@ set(type_html "text/html; charset=utf-8")
 set(type_css "text/css; charset=utf-8")
 set(type_js "text/javascript; charset=utf-8")
 set(type_svg "image/svg+xml")
+set(type_webmanifest "application/manifest+json")
 set(type_LICENSE "text/plain; charset=utf-8")
 
 file(GLOB_RECURSE names RELATIVE ${WEB} ${WEB}/*)

@@ -1,5 +1,5 @@
 // The page: creates its parts and decides which conversation and which view is shown.
-import {getJson, key, onKeyNeeded, setKey} from './api.js';
+import {getJson, key, NetworkError, onKeyNeeded, setKey} from './api.js';
 import {ChatView} from './chat.js';
 import {CompareView} from './compare.js';
 import {Composer} from './composer.js';
@@ -7,6 +7,7 @@ import {draftOf, keepDraft} from './drafts.js';
 import {contextOf, showContext} from './context_meter.js';
 import {announce, dialog, fill, find, h, iconButton, toast} from './dom.js';
 import {help, listen} from './keyboard.js';
+import {keepPage} from './offline.js';
 import {ServerView} from './server_view.js';
 import {labelled, SettingsForm} from './settings.js';
 import {withDefaults} from './settings_model.js';
@@ -29,19 +30,43 @@ onKeyNeeded(() => dialog('This server requires an API key', close => {
     h('label.check', remember, 'Remember it in this browser'), h('button.primary', {type: 'submit'}, 'Use it'));
 }));
 
+async function ask() {
+  const [list, found, adapters] = await Promise.all([getJson('v1/models'), getJson('props'), getJson('lora-adapters')]);
+  models = list.data;
+  props = {...found, adapters};
+  Object.assign(compare, {props, models});
+}
+
+// Resolves when the server has answered or is known to be away. Then conversations can be read, and it is asked again.
 async function connect() {
-  for (;;) {
-    try {
-      const [list, found, adapters] = await Promise.all([getJson('v1/models'), getJson('props'), getJson('lora-adapters')]);
-      models = list.data;
-      props = {...found, adapters};
-      return;
-    } catch (e) {
-      await new Promise(resolve => {
-        fill(main, h('.empty', h('p.error', {role: 'alert'}, e.message), h('button.primary', {type: 'button', onclick: resolve}, 'Try again')));
-      });
-    }
+  try {
+    await ask();
+  } catch (e) {
+    away(e);
   }
+}
+
+const RETRY_MS = 5000;
+const notice = h('.notice', {role: 'status', hidden: true});
+function away(e) {
+  let timer = 0;
+  const again = async () => {
+    clearTimeout(timer);
+    try {
+      await ask();
+    } catch (other) {
+      return away(other);
+    }
+    notice.hidden = true;
+    showModel();
+    redraw();
+    if (!find('settings').hidden) openSettings(true);
+    return null;
+  };
+  notice.hidden = false;
+  fill(notice, h('span', `${e.message} What is kept in this browser can be read.`), h('button', {type: 'button', onclick: again}, 'Try again'));
+  // Only what may pass by itself: a refused key does not.
+  if (e instanceof NetworkError) timer = setTimeout(again, RETRY_MS);
 }
 
 // ---- what is shown --------------------------------------------------------------------------------------------------
@@ -217,6 +242,10 @@ async function open(id, message) {
 async function send(text, files = []) {
   await begun;
   const name = draftName();
+  if (!models.length) {
+    notice.firstChild.textContent = 'The server cannot be reached: what you wrote stays here.';
+    return false;
+  }
   if (talk.last?.state === 'running') {
     toast('The answer is still coming: wait for it, or stop it (Escape).');
     return false;
@@ -289,10 +318,12 @@ async function begin() {
     toast(`Conversations cannot be kept in this browser: ${e.message}`, {isError: true});
   }
   sidebar.draw();
-  await connect();
   compare = new CompareView({props, models, onKeep: id => { talk.select(id); showView('chat'); chat.showMessage(id); }});
+  find('composer').prepend(notice);
+  await connect();
   const id = location.hash.slice(1);
   if (id) await open(id);
   else fresh();
+  keepPage();
 }
 begin();

@@ -11,7 +11,7 @@ from serving import KEY, MODEL, ROOT, check, equal, main, runnel, test
 WEB = ROOT / 'web'
 FILES = sorted(p.relative_to(WEB).as_posix() for p in WEB.rglob('*') if p.is_file())
 TYPES = {'.html': 'text/html; charset=utf-8', '.css': 'text/css; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.svg': 'image/svg+xml',
-         '.LICENSE': 'text/plain; charset=utf-8'}
+         '.LICENSE': 'text/plain; charset=utf-8', '.webmanifest': 'application/manifest+json'}
 
 
 def path_of(name):
@@ -56,9 +56,10 @@ def the_policy_lets_nothing_in_from_elsewhere():
     with serving(MODEL) as s:
         for path in ('/', '/page/main.js', '/page/icon.svg'):
             a = s.get(path)
-            equal(a.header('content-security-policy'), "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+            equal(a.header('content-security-policy'), "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; "
                   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
             equal((a.header('x-content-type-options'), a.header('referrer-policy'), a.header('x-frame-options')), ('nosniff', 'no-referrer', 'DENY'))
+            equal(a.header('service-worker-allowed'), '../')
         page = s.get('/').body.decode()
         check(not re.search(r'<script(?![^>]*src=)|<style|\son\w+=|style=|https?://', page), 'something inline, or from elsewhere')
 
@@ -129,9 +130,11 @@ def strategies_of_props_are_those_that_the_server_has_models_for():
 @test
 def vendored_files_are_the_ones_that_are_written_down():
     page = (ROOT / 'docs/dependencies.md').read_text()
-    for name in ('marked.js', 'purify.js'):
-        check(hashlib.sha256((WEB / 'vendor' / name).read_bytes()).hexdigest() in page, name)
-        check((WEB / 'vendor' / name).with_suffix('.LICENSE').is_file(), name)
+    files = sorted((WEB / 'vendor').rglob('*.js'))
+    check(len(files) > 10, files)
+    for file in files:
+        check(f'`{file.name}`, `{hashlib.sha256(file.read_bytes()).hexdigest()}`' in page, file)
+        check(any(p.is_file() for p in (file.with_suffix('.LICENSE'), file.parent / f'{file.parent.name}.LICENSE')), file)
 
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 // tests/web/page_links.mjs - slow and lost servers: the stream is taken up again, or it is said what is wrong.
-import {answers, asked, assert, done, given, link, pace, press, say, talk, test, text, using} from './rig.mjs';
+import {answers, asked, assert, done, given, link, pace, press, saved, say, talk, test, text, using} from './rig.mjs';
 
 const long = async page => {
   await say(page, 'L');
@@ -130,11 +130,40 @@ test(async function a_busy_server_is_asked_again_with_a_countdown_in_words() {
 test(async function a_server_that_is_not_there_at_the_beginning_is_said() {
   const wire = await link(given.two);
   await using({port: wire.port, wait: '.empty', init: () => { const real = window.fetch; window.fetch = (...a) => (window.isUp ? real(...a) : Promise.reject(new TypeError('Failed to fetch'))); }}, async page => {
-    assert.match(await page.innerText('.empty'), /cannot be reached/);
+    assert.match(await page.innerText('.notice'), /cannot be reached/);
+    await say(page, 'kept');
+    await page.waitForSelector('.notice >> text=stays here');
+    assert.equal(await page.inputValue('#input'), 'kept');
     await page.evaluate(() => { window.isUp = true; });
     await page.getByRole('button', {name: 'Try again'}).click();
+    await page.waitForSelector('.notice', {state: 'hidden'});
     await talk(page, 'N');
     assert.equal(await text(page), 'No more!');
+  });
+});
+
+test(async function the_page_is_an_app_that_can_be_read_without_its_server() {
+  const wire = await link(given.two);
+  await using({port: wire.port, options: {serviceWorkers: 'allow'}}, async page => {
+    await talk(page, 'F');
+    await page.waitForSelector('.body math');
+    const manifest = await page.evaluate(() => fetch(document.querySelector('link[rel=manifest]').href).then(r => r.json()));
+    assert.deepEqual([manifest.name, manifest.display, manifest.icons.length], ['runnel', 'standalone', 1]);
+    await page.waitForFunction(async () => navigator.serviceWorker.controller && (await (await caches.open('runnel-page')).keys()).some(r => r.url.endsWith('highlight.js')));
+    await saved(page);
+    wire.isUp = false;
+    wire.cut();
+    await page.reload();
+    await page.waitForSelector('.notice >> text=can be read');
+    await page.waitForSelector('.body math');
+    await page.fill('#search', 'claim');
+    await page.waitForSelector('#conversations mark');
+    const kept = await page.evaluate(async () => (await (await caches.open('runnel-page')).keys()).map(r => new URL(r.url).pathname).filter(p => p !== '/' && !p.startsWith('/page/')));
+    assert.deepEqual(kept, [], 'something of the API is kept');
+    wire.isUp = true;
+    await page.waitForSelector('.notice', {state: 'hidden'});
+    await talk(page, 'N', 2);
+    page.problems = [];         // the links that were cut
   });
 });
 

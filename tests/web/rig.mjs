@@ -40,7 +40,7 @@ export async function browserOf() {
 
 export const asked = [];        // every address that any page asked for
 export async function open({port = given.two, settings = {}, hash = '', options = {}, context = null, wait = '#input', init = null} = {}) {
-  const own = context || await (await browserOf()).newContext({viewport: {width: 1280, height: 800}, ...options});
+  const own = context || await (await browserOf()).newContext({viewport: {width: 1280, height: 800}, serviceWorkers: 'block', ...options});
   const page = await own.newPage();
   page.problems = [];
   page.on('pageerror', e => page.problems.push(e.stack));

@@ -52,11 +52,13 @@ void route_page(struct server *s, http_exchange *x, const http_request *r) {
         "Cache-Control: no-cache",
         "Vary: Accept-Encoding",
         "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
         "Referrer-Policy: no-referrer",
         "X-Frame-Options: DENY",
         "Cross-Origin-Opener-Policy: same-origin",
         "Cross-Origin-Resource-Policy: same-origin",
+        // The service worker (sw.js) is for the page, which is one folder above its script.
+        "Service-Worker-Allowed: ../",
         is_gzip ? "Content-Encoding: gzip" : NULL,
         NULL,
     };
