@@ -134,7 +134,7 @@ _runnel() {
     embed:--lora | embed:-f | embed:--file | embed:--image | embed:--npy) files=1 ;;
     embed:--pooling) words='model none mean first last rank' ;;
     embed:--encoding) words='float base64' ;;
-    embed:--stage) words='decoded pixels' ;;
+    embed:--stage) words='decoded pixels features projected' ;;
     tokenize:-m | tokenize:--model) files=1 models=1 ;;
     tokenize:-f | tokenize:--file) files=1 ;;
     detokenize:-m | detokenize:--model) files=1 models=1 ;;

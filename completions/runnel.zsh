@@ -776,7 +776,7 @@ _runnel() {
       '--json[{"index"\: .., "n_tokens"\: .., "embedding"\: \[..\]} for each text]' \
       '--parallel=[texts evaluated at once, 1..1024]:N: ' \
       '--image=[in place of texts, a picture\: PNG, JPEG, WebP, GIF or BMP]:FILE:_files' \
-      '--stage=[decoded]:decoded|pixels:(decoded pixels)' \
+      '--stage=[decoded]:decoded|pixels|features|projected:(decoded pixels features projected)' \
       '--npy=[where they go, in NumPy'\''s format]:FILE:_files' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \

@@ -46,6 +46,26 @@ RN_API rn_status rn_picture_process(const rn_picture_processor *by, const rn_pic
                                     rn_pixels *out, rn_error *err);
 RN_API void rn_picture_processor_close(rn_picture_processor *p);
 
+// The vision part of a model: its processor, its tower and its projector. docs/vision.md has the
+// families. For one picture at a time; internally locked, any thread.
+typedef struct rn_vision rn_vision;
+
+typedef enum rn_vision_stage {
+    RN_VISION_FEATURES = 0, // [rows of the tower][its width]: of CLIP with the class row, first
+    RN_VISION_PROJECTED = 1 // [rows of the text model][its width]
+} rn_vision_stage;
+
+// path: a model's folder, which stays mapped. n_threads: 0: as many as an engine would use. cpu: as
+// in rn_engine_options; NULL: the best. RN_E_UNSUPPORTED: a file, a model without a vision part, or
+// one of a family that is not supported, by name; RN_E_FORMAT, RN_E_IO, RN_E_LIMIT, RN_E_NOMEM.
+RN_API rn_status rn_vision_open(const char *path, int32_t n_threads, const char *cpu,
+                                rn_vision **out, rn_error *err);
+// What the model makes of a picture: the same bits for any number of threads and any CPU set.
+// out: two dimensions. RN_E_FORMAT: its numbers are not finite; RN_E_LIMIT, RN_E_NOMEM.
+RN_API rn_status rn_vision_encode(rn_vision *v, const rn_picture *p, rn_vision_stage stage,
+                                  rn_pixels *out, rn_error *err);
+RN_API void rn_vision_close(rn_vision *v);
+
 #ifdef __cplusplus
 }
 #endif

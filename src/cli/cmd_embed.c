@@ -290,7 +290,7 @@ int cmd_embed(int n_args, char **args) {
     };
     int code;
     if (options_parse(&spec, n_args, args, &parsed, &code))
-        code = embed_picture_is_asked(&e.picture) ? embed_picture_run(&e.picture, e.on.model_name, &parsed)
+        code = embed_picture_is_asked(&e.picture) ? embed_picture_run(&e.picture, &e.on, &parsed)
                                                   : run_embed(&e, &parsed);
     options_free(&parsed);
     machine_close(&e.on);

@@ -10,30 +10,35 @@
 #include <string.h>
 
 enum { FILE_LIMIT = 20 << 20 }; // what the library reads: docs/limits.md
-enum stage { STAGE_DECODED, STAGE_PIXELS };
+enum stage { STAGE_DECODED, STAGE_PIXELS, STAGE_FEATURES, STAGE_PROJECTED };
 
 const option embed_picture_rows[EMBED_PICTURE_ROWS] = {
     {0, "image", "FILE", OPTION_TEXT, offsetof(embed_picture, image),
      .help = "in place of texts, a picture: PNG, JPEG, WebP, GIF or BMP; - is stdin"},
-    {0, "stage", "decoded|pixels", OPTION_CHOICE, offsetof(embed_picture, stage),
+    {0, "stage", "decoded|pixels|features|projected", OPTION_CHOICE, offsetof(embed_picture, stage),
      .help =
          "decoded: its pixels, bytes [height][width][3]: upright, RGB, transparent parts over white; needs no model. "
-         "pixels: float32, as the model's preprocessor_config.json resizes, crops and normalizes them (default "
-         "decoded)"},
+         "pixels: float32, as the model's preprocessor_config.json resizes, crops and normalizes them. "
+         "features, projected: what its vision tower makes of these, and its projector of that, which is what the text "
+         "model reads (default decoded)"},
     {0, "npy", "FILE", OPTION_TEXT, offsetof(embed_picture, npy), .help = "where they go, in NumPy's format"},
 };
 
 bool embed_picture_is_asked(const embed_picture *p) { return p->image || p->npy || p->stage; }
 
-// Of the command's other options only -m has an effect, and that where a model is read.
+// Of the command's other options -m has an effect where a model is read, threads and CPU set where its tower runs.
+static bool has_effect(const embed_picture *p, const option *o) {
+    if (o == &machine_model_rows[0]) return p->stage != STAGE_DECODED;
+    return p->stage >= STAGE_FEATURES && o->name && (strcmp(o->name, "threads") == 0 || strcmp(o->name, "cpu") == 0);
+}
+
 static bool refuse_others(const embed_picture *p, const options *parsed) {
     for (size_t i = 0; i < parsed->n_given; i++) {
         const option *const o = parsed->given[i];
-        bool is_ours = p->stage == STAGE_PIXELS && o == &machine_model_rows[0];
+        bool is_ours = has_effect(p, o);
         for (size_t k = 0; k < EMBED_PICTURE_ROWS; k++) is_ours = is_ours || o == &embed_picture_rows[k];
         if (!is_ours)
-            return options_refuse(parsed, o->name,
-                                  p->stage == STAGE_PIXELS ? "with --image" : "with --image and --stage decoded");
+            return options_refuse(parsed, o->name, p->stage ? "with --image" : "with --image and --stage decoded");
     }
     return false;
 }
@@ -57,15 +62,31 @@ static int write_decoded(const embed_picture *p, const rn_picture *picture) {
     return write_npy(p->npy, "|u1", shape, 3, info.rgb, (size_t)3 * info.width * info.height);
 }
 
-static int write_pixels(const embed_picture *p, const char *model, const rn_picture *picture) {
+static rn_status make_pixels(const char *model, const rn_picture *picture, rn_pixels *out, rn_error *err) {
     rn_picture_processor *processor = NULL;
+    rn_status st = rn_picture_processor_open(model, &processor, err);
+    if (st == RN_OK) st = rn_picture_process(processor, picture, out, err);
+    rn_picture_processor_close(processor);
+    return st;
+}
+
+static rn_status make_rows(const embed_picture *p, const machine *on, const char *model, const rn_picture *picture,
+                           rn_pixels *out, rn_error *err) {
+    const rn_vision_stage stage = p->stage == STAGE_FEATURES ? RN_VISION_FEATURES : RN_VISION_PROJECTED;
+    rn_vision *vision = NULL;
+    rn_status st = rn_vision_open(model, on->n_threads, on->cpu, &vision, err);
+    if (st == RN_OK) st = rn_vision_encode(vision, picture, stage, out, err);
+    rn_vision_close(vision);
+    return st;
+}
+
+static int write_numbers(const embed_picture *p, const machine *on, const char *model, const rn_picture *picture) {
     rn_pixels pixels = {.struct_size = sizeof pixels};
     rn_error err = {0};
     uint64_t shape[NPY_MAX_DIMS];
     size_t n_bytes = sizeof(float);
-    rn_status st = rn_picture_processor_open(model, &processor, &err);
-    if (st == RN_OK) st = rn_picture_process(processor, picture, &pixels, &err);
-    rn_picture_processor_close(processor);
+    const rn_status st = p->stage == STAGE_PIXELS ? make_pixels(model, picture, &pixels, &err)
+                                                  : make_rows(p, on, model, picture, &pixels, &err);
     if (st != RN_OK) return machine_failed(&err);
     for (size_t i = 0; i < pixels.n_dims; i++) shape[i] = pixels.shape[i], n_bytes *= pixels.shape[i];
     const int code = write_npy(p->npy, "<f4", shape, pixels.n_dims, pixels.values, n_bytes);
@@ -73,10 +94,10 @@ static int write_pixels(const embed_picture *p, const char *model, const rn_pict
     return code;
 }
 
-static int write_stage(const embed_picture *p, const char *model_name, const rn_picture *picture) {
+static int write_stage(const embed_picture *p, const machine *on, const rn_picture *picture) {
     if (p->stage == STAGE_DECODED) return write_decoded(p, picture);
-    char *const model = model_path_find(model_name);
-    const int code = model ? write_pixels(p, model, picture) : EXIT_CODE_FAILED;
+    char *const model = model_path_find(on->model_name);
+    const int code = model ? write_numbers(p, on, model, picture) : EXIT_CODE_FAILED;
     free(model);
     return code;
 }
@@ -93,7 +114,7 @@ static bool is_usable(const embed_picture *p, const options *parsed) {
     return false;
 }
 
-int embed_picture_run(const embed_picture *p, const char *model_name, const options *parsed) {
+int embed_picture_run(const embed_picture *p, const machine *on, const options *parsed) {
     bytes file = {0};
     rn_picture *picture = NULL;
     rn_error err = {0};
@@ -102,7 +123,7 @@ int embed_picture_run(const embed_picture *p, const char *model_name, const opti
     if (!file_read(p->image, FILE_LIMIT, &file))
         ;
     else if (rn_picture_open(file.data, file.n, &picture, &err) == RN_OK)
-        code = write_stage(p, model_name, picture);
+        code = write_stage(p, on, picture);
     else
         say("%s: %s", p->image, err.text);
     rn_picture_close(picture);

@@ -4,6 +4,7 @@
 #ifndef RN_CLI_EMBED_PICTURE_H
 #define RN_CLI_EMBED_PICTURE_H
 
+#include "app/machine.h"
 #include "app/options.h"
 
 typedef struct embed_picture {
@@ -16,6 +17,6 @@ extern const option embed_picture_rows[EMBED_PICTURE_ROWS];
 #define EMBED_PICTURE_GROUP(p) {"Pictures", embed_picture_rows, EMBED_PICTURE_ROWS, (p)}
 
 bool embed_picture_is_asked(const embed_picture *p); // was any of the options given?
-// model_name: of -m. Returns the exit code.
-int embed_picture_run(const embed_picture *p, const char *model_name, const options *parsed);
+// on: the model, and threads and CPU set of its tower. Returns the exit code.
+int embed_picture_run(const embed_picture *p, const machine *on, const options *parsed);
 #endif

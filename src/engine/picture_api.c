@@ -1,13 +1,9 @@
 // engine/picture_api.c - pictures of the public interface.
 #include "base/mem.h"
+#include "engine/picture_handle.h"
 #include "engine/public_structs.h"
 #include "formats/folder/preprocessor.h"
-#include "media/picture.h"
 #include <string.h>
-
-struct rn_picture {
-    struct picture p;
-};
 
 rn_status rn_picture_open(const void *file, size_t n_bytes, rn_picture **out, rn_error *err) {
     if (!out || (!file && n_bytes)) return fail(err, RN_E_ARG, "rn_picture_open: %s is NULL", out ? "file" : "out");

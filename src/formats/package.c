@@ -9,7 +9,7 @@
 #include "formats/package_build.h"
 #include <string.h>
 
-static rn_status create(const char *path, struct package **out, rn_error *err) {
+rn_status package_create(const char *path, struct package **out, rn_error *err) {
     struct package *p = mem_calloc(1, sizeof *p);
     if (p) p->path = arena_strndup(&p->arena, path, strlen(path));
     if (!p || !p->path) {
@@ -33,7 +33,7 @@ rn_status package_open(const char *path, const struct package_options *opt, pack
     const struct package_options o = opt ? *opt : (struct package_options){.load = FILE_LOAD_MAP};
     struct package *p = NULL;
     *out = NULL;
-    rn_status st = create(path, &p, err);
+    rn_status st = package_create(path, &p, err);
     if (st != RN_OK) return st;
     if (path_is_folder(path)) {
         const struct folder f = {.p = p, .path = p->path};
@@ -48,7 +48,7 @@ rn_status package_open(const char *path, const struct package_options *opt, pack
 rn_status package_from_bytes(const char *name, const uint8_t *data, size_t n, package **out, rn_error *err) {
     struct package *p = NULL;
     *out = NULL;
-    rn_status st = create(name, &p, err);
+    rn_status st = package_create(name, &p, err);
     if (st != RN_OK) return st;
     st = package_take_bytes(p, &(struct package_bytes){p->path, data, n}, 1, err);
     if (st == RN_OK) st = gguf_load(p, err);
@@ -59,7 +59,7 @@ rn_status package_from_folder_bytes(const char *name, const struct package_bytes
                                     package **out, rn_error *err) {
     struct package *p = NULL;
     *out = NULL;
-    rn_status st = create(name, &p, err);
+    rn_status st = package_create(name, &p, err);
     if (st != RN_OK) return st;
     const struct folder f = {.p = p, .path = p->path, .given = files, .n_given = n_files};
     st = folder_load(&f, NULL, err);
@@ -70,14 +70,14 @@ rn_status package_open_part(const char *path, const struct package_options *opt,
     const struct package_options o = opt ? *opt : (struct package_options){.load = FILE_LOAD_MAP};
     struct package *p = NULL;
     *out = NULL;
-    const rn_status st = create(path, &p, err);
+    const rn_status st = package_create(path, &p, err);
     return st == RN_OK ? hand_over(p, part_file_load(p, &o, err), out) : st;
 }
 
 rn_status package_part_from_bytes(const char *name, const uint8_t *data, size_t n, package **out, rn_error *err) {
     struct package *p = NULL;
     *out = NULL;
-    rn_status st = create(name, &p, err);
+    rn_status st = package_create(name, &p, err);
     if (st != RN_OK) return st;
     st = package_take_bytes(p, &(struct package_bytes){p->path, data, n}, 1, err);
     if (st == RN_OK) st = part_file_load(p, NULL, err);

@@ -133,6 +133,8 @@ struct hparams {
     enum pooling pooling;
     enum normalization normalization;
     int32_t n_class; // scores of a reranker's head; 0: not stated, which means 1
+    // Of a vision part (formats/vision/): numbers of a row's input vector. 0: not one.
+    int32_t n_patch;
 };
 
 struct package;

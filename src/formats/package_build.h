@@ -53,6 +53,9 @@ struct package {
     struct vocab_str rerank_template;
 };
 
+// package.c: an empty one; package_close() it. path: copied.
+rn_status package_create(const char *path, struct package **out, rn_error *err);
+
 // ---- files (package_files.c) --------------------------------------------------------------------
 
 // Maps the files at these paths, in order, with one progress report over all of them.

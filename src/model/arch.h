@@ -89,6 +89,9 @@ const struct arch *arch_find(const char *name);
 // All names, NULL behind the last one.
 const char *const *arch_names(void);
 
+// Those of vision parts, which are no models by themselves (arch_vision.c). NULL: unknown.
+const struct arch *arch_find_vision(const char *name);
+
 // The enum model_flag bits that follow from a model's hyper-parameters.
 uint32_t arch_model_flags(const struct hparams *h);
 // out: [N_DIMS] dimensions of a layer; layer -1: of the model as a whole.

@@ -59,6 +59,7 @@
     ROW(PLE, h->n_embd_per_layer) \
     ROW(PLE_ALL, DIM(LAYERS) * DIM(PLE))           /* of all layers side by side */ \
     ROW(PLE_BEFORE, (size_t)(i_layer > 0 ? i_layer : 0) * DIM(PLE))  /* where this layer's is */ \
+    ROW(PATCH, h->n_patch)                         /* what a vision part reads */ \
     /* Recurrent layers. */ \
     ROW(SSM_INNER, h->ssm_d_inner)                 /* results of all heads */ \
     ROW(SSM_HEADS, h->ssm_n_head) \
@@ -204,6 +205,11 @@ enum role {
     ROLE_PART_PROJ,
     ROLE_PART_PROJ_BIAS,
     ROLE_PART_TAPS, // of three taps
+    // Vision towers: the matrix of the patches, what is added to it by kind of row, and what that is made of.
+    ROLE_PATCH,
+    ROLE_PATCH_BIAS,
+    ROLE_CLASS_EMBD,
+    ROLE_ROW_KINDS,
     N_ROLES
 };
 
@@ -251,6 +257,7 @@ enum role {
     ROW(SSM_Y, SSM_INNER, ALL)      /* their results */ \
     ROW(PAIR, EMBD_TWICE, ALL)      /* of a draft head: embedding, then input vector */ \
     ROW(TAPS, EMBD_THRICE, ALL)     /* and three taps of its base model */ \
+    ROW(PATCH, PATCH, ALL)          /* the input vector of a vision part */ \
     ROW(LAST, EMBD, WANTED)         /* the residual stream after the last layer */ \
     ROW(HIDDEN, EMBD, WANTED)       /* and its final norm */ \
     ROW(RANK_HIDDEN, EMBD, WANTED) \

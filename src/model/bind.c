@@ -192,7 +192,8 @@ rn_status model_bind(struct model *m, rn_error *err) {
     const size_t n = package_n_tensors(m->pkg), n_bindings = ((size_t)m->h->n_layer + 1) * N_ROLES;
     bool *used = mem_calloc(n, sizeof *used);
     m->bindings = arena_alloc(&m->mem, n_bindings * sizeof *m->bindings);
-    m->matrices = arena_alloc(&m->mem, (n * TENSOR_MAX_PARTS + PART_MOST_BORROWED) * sizeof *m->matrices);
+    m->matrices =
+        arena_alloc(&m->mem, (n * TENSOR_MAX_PARTS + PART_MOST_BORROWED + VISION_MOST_MADE) * sizeof *m->matrices);
     rn_status st = used && m->bindings && m->matrices ? RN_OK : model_no_memory(m, err);
     for (size_t i = 0; st == RN_OK && i < n_bindings; i++) m->bindings[i] = (struct binding){.matrix = -1};
     if (st == RN_OK) st = bind_specs(m, used, err);

@@ -254,6 +254,7 @@ static rn_status build(struct model *m, const struct model_spec *spec, rn_error 
     if (st == RN_OK) st = fill_dims(m, err);
     if (st == RN_OK) st = model_bind(m, err);
     if (st == RN_OK && m->base) part_borrow(m);
+    if (st == RN_OK) st = model_row_kinds(m, err);
     if (st == RN_OK) st = write_program(m, err);
     if (st == RN_OK) st = model_adapters(m, spec, err);
     return st == RN_OK ? program_check(&m->p, err) : st;
@@ -299,6 +300,19 @@ rn_status model_build_part(const package *pkg, const struct part_spec *spec, con
     m->base = base;
     st = part_begin(m, spec, err);
     if (st == RN_OK) st = build(m, &spec->model, err);
+    return hand_over(m, st, out);
+}
+
+rn_status model_build_vision(const package *pkg, struct model **out, rn_error *err) {
+    struct model *m;
+    *out = NULL;
+    rn_status st = create(pkg, &m, err);
+    if (st != RN_OK) return st;
+    m->h = package_hparams(pkg);
+    m->arch = arch_find_vision(m->h->arch);
+    if (!m->arch)
+        st = fail(err, RN_E_UNSUPPORTED, "%s: vision part '%s' is not supported", package_path(pkg), m->h->arch);
+    if (st == RN_OK) st = build(m, &(struct model_spec){0}, err);
     return hand_over(m, st, out);
 }
 

@@ -81,6 +81,13 @@ struct part_spec {
 // that number.
 rn_status model_build_part(const package *p, const struct part_spec *spec, const struct model *base,
                            struct model **out, rn_error *err);
+// Builds the tower or the projector of a vision part (formats/vision/): a program over rows that have an input vector of n_patch
+// numbers, and no logits.
+//   tower:     x = W vector + b; x += class embedding, in rows of token 1 in place of b; x += position embedding; x = norm(x) where the
+//              tower has one; hidden = layers(x), and their norm where the file has one. All rows of a picture see each other.
+//   projector: hidden = W_2 gelu(W_1 norm(vector) + b_1) + b_2, the norm where the file has one.
+// *out: model_destroy() it; NULL after an error. Errors: as model_build().
+rn_status model_build_vision(const package *p, struct model **out, rn_error *err);
 // NULL: does nothing.
 void model_destroy(struct model *m);
 const struct program *model_program(const struct model *m);

@@ -68,6 +68,10 @@ rn_status part_begin(struct model *m, const struct part_spec *spec, rn_error *er
 void part_borrow(struct model *m);
 enum { PART_MOST_BORROWED = 2 }; // matrices
 
+// Makes the matrix of what kinds of rows a tower adds, where the package has some of it. After model_bind().
+rn_status model_row_kinds(struct model *m, rn_error *err);
+enum { VISION_MOST_MADE = 1 }; // matrices
+
 // Binds the adapters of a spec to the program's ops, which have been written.
 rn_status model_adapters(struct model *m, const struct model_spec *s, rn_error *err);
 // Fills the program's routing. RN_E_LIMIT: the rows of chosen experts are too wide.

@@ -71,6 +71,23 @@ def embed_writes_what_a_model_makes_of_a_picture():
 
 
 @test
+def embed_writes_features_and_the_vectors_of_the_text_model():
+    shared = Path(os.environ.get('RUNNEL_SHARED', ROOT.parent / 'shared')) / 'goldens/llava'
+    if not shared.is_dir():
+        raise Skip('no shared material: set RUNNEL_SHARED')
+    for stage, shape in [('features', b'(17, 48)'), ('projected', b'(16, 64)')]:
+        file = decoded('-m', str(shared), '--image', str(shared / 'wide.png'), '--stage', stage, '-t', '1')
+        check(b"'descr': '<f4', 'fortran_order': False, 'shape': " + shape in file[:192], file[:192])
+        want = (shared / f'wide.{stage}.npy').read_bytes()
+        n = {'features': 17 * 48, 'projected': 16 * 64}[stage]
+        got, want = struct.unpack(f'<{n}f', file[-4 * n:]), struct.unpack(f'<{n}f', want[-4 * n:])
+        check(max(abs(a - b) for a, b in zip(got, want)) < 2e-4, stage)
+        check(decoded('-m', str(shared), '--image', str(shared / 'wide.png'), '--stage', stage, '-t', '3', '--cpu', 'ref') == file, stage)
+    r = runnel('embed', '-m', str(ROOT / 'models/stories.gguf'), '--image', str(shared / 'wide.png'), '--stage', 'features', '--npy', 'x.npy')
+    check(r.code == 1 and 'pictures need a model folder' in r.err, r.err)
+
+
+@test
 def embed_writes_the_pixels_of_a_picture_as_numpy_reads_them():
     for name in ('rgb.bmp', 'p.bmp', '1.bmp'): # a format that every build reads
         want = (PICTURES / f'{name}.rgb').read_bytes()

@@ -188,15 +188,20 @@ static rn_status read_headers(const struct folder *f, struct shard_index *x, str
     return package_in_file(f->path, shard_index_complete(x, err), err);
 }
 
-static rn_status read_weights(const struct folder *f, struct hf_config *c, const struct package_options *o,
+rn_status folder_open_weights(const struct folder *f, const struct package_options *o, struct safetensors **shards,
                               rn_error *err) {
     struct shard_index x = {0};
     rn_status st = list_weights(f, &x, err);
     if (st == RN_OK) st = open_weights(f, &x, o, err);
     if (st != RN_OK) return st;
-    struct safetensors *shards = arena_alloc(&f->p->arena, x.n_shards * sizeof *shards);
-    if (!shards) return no_memory(f, err);
-    st = read_headers(f, &x, shards, err);
+    *shards = arena_alloc(&f->p->arena, x.n_shards * sizeof **shards);
+    return *shards ? read_headers(f, &x, *shards, err) : no_memory(f, err);
+}
+
+static rn_status read_weights(const struct folder *f, struct hf_config *c, const struct package_options *o,
+                              rn_error *err) {
+    struct safetensors *shards;
+    const rn_status st = folder_open_weights(f, o, &shards, err);
     return st == RN_OK ? hf_add_tensors(f->p, c, shards, err) : st;
 }
 

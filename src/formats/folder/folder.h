@@ -4,6 +4,7 @@
 #ifndef RN_FORMATS_FOLDER_FOLDER_H
 #define RN_FORMATS_FOLDER_FOLDER_H
 
+#include "formats/folder/safetensors_read.h"
 #include "formats/json/json_tree.h"
 #include "formats/package_build.h"
 
@@ -25,6 +26,10 @@ rn_status folder_open_text(const struct folder *f, const char *name, size_t max_
 // The same, parsed as JSON. Release with package_file_close() and json_free().
 rn_status folder_open_json(const struct folder *f, const char *name, size_t max_bytes, struct package_file *out,
                            struct json_tree *tree, bool *found, rn_error *err);
+
+// Opens the folder's weight files as the package's files, and reads their headers: *shards has one for each file.
+rn_status folder_open_weights(const struct folder *f, const struct package_options *o, struct safetensors **shards,
+                              rn_error *err);
 
 // folder_vocab.c: reads the vocabulary from the folder's tokenizer files; VOCAB_NONE if there are none.
 rn_status package_folder_vocab(const struct folder *f, rn_error *err);

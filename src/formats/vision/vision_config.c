@@ -1,0 +1,303 @@
+// formats/vision/vision_config.c - see vision_config.h. Members and defaults are those of transformers' configurations; VILA's members are those of its
+// own code.
+#include "formats/vision/vision_config.h"
+#include "formats/folder/config_parts.h"
+#include "formats/limits.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// ---- members ----------------------------------------------------------------------------------------------------------
+
+// Each leaves *out as it is where the member is absent.
+static rn_status read_count(const struct json_node *of, const char *name, int64_t max, int32_t *out, rn_error *err) {
+    const struct json_node *const v = json_member(of, name);
+    int64_t n = 0;
+    const rn_status st = v ? json_int(v, 1, max, &n, err) : RN_OK;
+    if (v) *out = (int32_t)n;
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
+}
+
+// The choice of a table that a string member names; the default where it is absent.
+struct choice {
+    const char *name;
+    const char *means;
+};
+static rn_status read_choice(const struct json_node *of, const char *member, const struct choice *choices, size_t n,
+                             const char **out, rn_error *err) {
+    char known[256];
+    size_t at = 0;
+    const struct json_node *v;
+    const rn_status st = config_string(of, member, &v, err);
+    if (st != RN_OK || !v) return st;
+    for (size_t i = 0; i < n; i++) {
+        if (json_is(v, choices[i].name)) {
+            *out = choices[i].means;
+            return RN_OK;
+        }
+        at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", choices[i].name);
+    }
+    return fail(err, RN_E_UNSUPPORTED, "member %s: \"%.*s\" is not supported: %s", member, config_shown(v), v->text,
+                known);
+}
+
+// ---- the tower ------------------------------------------------------------------------------------------------------
+
+// Of each tower: what its members are where config.json has none.
+struct tower_kind {
+    const char *type; // model_type
+    const char *arch;
+    float eps;
+    int32_t patch_size;
+    bool has_class;
+};
+static const struct tower_kind clip = {"clip_vision_model", "vit_gelu_quick", 1e-5f, 32, true},
+                               siglip = {"siglip_vision_model", "vit_gelu_tanh", 1e-6f, 16, false};
+static const struct tower_kind *const towers[] = {&clip, &siglip};
+
+static const struct choice activations[] = {{"quick_gelu", "vit_gelu_quick"},
+                                            {"gelu_pytorch_tanh", "vit_gelu_tanh"},
+                                            {"gelu_new", "vit_gelu_tanh"},
+                                            {"gelu", "vit_gelu"}};
+
+static rn_status find_tower(const struct json_node *of, const struct tower_kind **out, rn_error *err) {
+    const struct json_node *type;
+    const rn_status st = config_string(of, "model_type", &type, err);
+    if (st != RN_OK) return st;
+    if (!type) return fail(err, RN_E_FORMAT, "member model_type: is missing");
+    for (size_t i = 0; i < sizeof towers / sizeof *towers; i++)
+        if (json_is(type, towers[i]->type)) {
+            *out = towers[i];
+            return RN_OK;
+        }
+    return fail(err, RN_E_UNSUPPORTED,
+                "member model_type: \"%.*s\" is not supported: clip_vision_model, siglip_vision_model",
+                config_shown(type), type->text);
+}
+
+// Features are hidden_states[feature_layer]: so many layers run, and no norm behind them.
+static rn_status set_layers(struct package *p, struct hparams *h, int32_t n_layer, int64_t feature_layer,
+                            rn_error *err) {
+    const int64_t n = feature_layer < 0 ? n_layer + 1 + feature_layer : feature_layer;
+    if (n < 1 || n > n_layer)
+        return fail(err, RN_E_UNSUPPORTED, "features of layer %" PRId64 " of %" PRId32 " layers", feature_layer,
+                    n_layer);
+    h->n_layer = (int32_t)n;
+    struct layer_hparams *const layers = arena_alloc(&p->arena, (size_t)n * sizeof *layers);
+    if (!layers) return fail(err, RN_E_NOMEM, "out of memory for %" PRId64 " layers", n);
+    for (int32_t l = 0; l < h->n_layer; l++)
+        layers[l] = (struct layer_hparams){.n_head = h->n_head,
+                                           .n_head_kv = h->n_head_kv,
+                                           .head_dim = h->head_dim,
+                                           .head_dim_v = h->head_dim_v,
+                                           .n_ff = h->n_ff,
+                                           .kv_layer = l};
+    h->layers = layers;
+    return RN_OK;
+}
+
+static rn_status read_grid(const struct json_node *of, const struct tower_kind *kind, struct vision_info *out,
+                           rn_error *err) {
+    int32_t side = 224, channels = 3;
+    out->patch_size = kind->patch_size, out->has_class = kind->has_class;
+    rn_status st = read_count(of, "image_size", PIPELINE_MAX_SIDE, &side, err);
+    if (st == RN_OK) st = read_count(of, "patch_size", VISION_MAX_PATCH, &out->patch_size, err);
+    if (st == RN_OK) st = read_count(of, "num_channels", 1024, &channels, err);
+    if (st != RN_OK) return st;
+    if (channels != 3) return fail(err, RN_E_UNSUPPORTED, "member num_channels: %" PRId32 ", 3 are read", channels);
+    out->grid = side / out->patch_size;
+    out->n_numbers = channels * out->patch_size * out->patch_size;
+    if (out->grid < 1 || vision_n_rows(out) > VISION_MAX_ROWS)
+        return fail(err, RN_E_LIMIT,
+                    "members image_size %" PRId32 " and patch_size %" PRId32 ": %" PRId32 " patches, 1..%d are read",
+                    side, out->patch_size, out->grid * out->grid, VISION_MAX_ROWS - 1);
+    return RN_OK;
+}
+
+static rn_status read_tower(struct package *p, const struct json_node *of, int64_t feature_layer,
+                            struct vision_info *info, rn_error *err) {
+    const struct tower_kind *kind = NULL;
+    rn_status st = find_tower(of, &kind, err);
+    if (st != RN_OK) return st;
+    const char *arch = kind->arch;
+    int32_t n_layer = 12;
+    struct hparams h = {
+        .file_type = "model", .is_checked = true, .n_embd = 768, .n_head = 12, .n_ff = 3072, .norm_eps = kind->eps};
+    const struct json_node *const eps = json_member(of, "layer_norm_eps");
+    st = read_count(of, "hidden_size", VISION_MAX_WIDTH, &h.n_embd, err);
+    if (st == RN_OK) st = read_count(of, "intermediate_size", VISION_MAX_WIDTH, &h.n_ff, err);
+    if (st == RN_OK) st = read_count(of, "num_hidden_layers", VISION_MAX_LAYERS, &n_layer, err);
+    if (st == RN_OK) st = read_count(of, "num_attention_heads", h.n_embd, &h.n_head, err);
+    if (st == RN_OK && eps) st = json_float(eps, 1e-12, 1, &h.norm_eps, err);
+    if (st == RN_OK)
+        st = read_choice(of, "hidden_act", activations, sizeof activations / sizeof *activations, &arch, err);
+    if (st == RN_OK) st = read_grid(of, kind, info, err);
+    if (st != RN_OK) return st;
+    if (h.n_embd % h.n_head != 0)
+        return fail(err, RN_E_FORMAT,
+                    "members hidden_size %" PRId32 " and num_attention_heads %" PRId32 ": heads are not of one width",
+                    h.n_embd, h.n_head);
+    snprintf(h.arch, sizeof h.arch, "%s", arch);
+    h.n_head_kv = h.n_head;
+    h.head_dim = h.head_dim_v = h.n_embd / h.n_head;
+    h.n_vocab = VISION_ROW_KINDS;
+    h.n_ctx_train = vision_n_rows(info);
+    h.n_patch = info->n_numbers;
+    st = set_layers(p, &h, n_layer, feature_layer, err);
+    p->hparams = h;
+    return st;
+}
+
+// ---- families -------------------------------------------------------------------------------------------------------
+
+static rn_status read_feature_layer(const struct json_node *root, const char *name, int64_t *out, rn_error *err) {
+    const struct json_node *const v = json_member(root, name);
+    if (v && v->kind == JSON_ARRAY)
+        return fail(err, RN_E_UNSUPPORTED, "member %s: features of several layers are not supported", name);
+    const rn_status st = v ? json_int(v, -VISION_MAX_LAYERS, VISION_MAX_LAYERS, out, err) : RN_OK;
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
+}
+
+static rn_status need_object(const struct json_node *root, const char *name, const struct json_node **out,
+                             rn_error *err) {
+    *out = json_member(root, name);
+    if (*out && (*out)->kind == JSON_OBJECT) return RN_OK;
+    return fail(err, RN_E_FORMAT, "member %s: %s", name, *out ? "is no object" : "is missing");
+}
+
+static const struct choice all_or_patches[] = {{"default", ""}, {"full", "all"}};
+static const struct choice gelu_alone[] = {{"gelu", "mlp_gelu"}, {"gelu_pytorch_tanh", "mlp_gelu_tanh"}};
+
+// LLaVA-1.5 (2310.03744), as transformers writes it.
+static rn_status read_llava(const struct folder *f, const struct json_node *root, struct vision_files *v,
+                            struct vision_config *out, rn_error *err) {
+    const struct json_node *tower = NULL, *text = NULL;
+    const char *takes = "";
+    int64_t layer = -2;
+    out->projector = "mlp_gelu";
+    out->n_text = 4096; // LlamaConfig's
+    (void)f;
+    rn_status st = need_object(root, "vision_config", &tower, err);
+    if (st == RN_OK) st = need_object(root, "text_config", &text, err);
+    if (st == RN_OK) st = read_count(text, "hidden_size", VISION_MAX_WIDTH, &out->n_text, err);
+    if (st == RN_OK) st = read_choice(root, "projector_hidden_act", gelu_alone, 2, &out->projector, err);
+    if (st == RN_OK) st = read_choice(root, "vision_feature_select_strategy", all_or_patches, 2, &takes, err);
+    if (st == RN_OK) st = read_feature_layer(root, "vision_feature_layer", &layer, err);
+    if (st != RN_OK) return st;
+    v->info.keeps_class = *takes != 0;
+    st = read_tower(v->tower, tower, layer, &v->info, err);
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member vision_config");
+}
+
+// config.json of a subfolder; read: what to do with it.
+struct sub_config {
+    struct vision_files *v;
+    struct vision_config *out;
+    int64_t layer;
+};
+static rn_status read_sub(const struct folder *f, const char *sub, struct sub_config *c,
+                          rn_status (*read)(struct sub_config *, const struct json_node *, rn_error *),
+                          rn_error *err) {
+    struct folder in = *f;
+    struct package_file file;
+    struct json_tree tree = {0};
+    bool found;
+    in.sub = sub;
+    rn_status st = folder_open_json(&in, "config.json", FOLDER_MAX_CONFIG_BYTES, &file, &tree, &found, err);
+    if (st == RN_OK && !found)
+        st = fail(err, RN_E_IO, "%s: has no %s/config.json", package_shown_path(f->path), sub);
+    else if (st == RN_OK && tree.nodes[0].kind != JSON_OBJECT)
+        st = fail(err, RN_E_FORMAT, "%s: is %s, must be an object", file.path, json_kind_name(&tree.nodes[0]));
+    else if (st == RN_OK)
+        st = package_in_file(file.path, read(c, &tree.nodes[0], err), err);
+    json_free(&tree);
+    package_file_close(&file);
+    return st;
+}
+
+static rn_status read_vila_tower(struct sub_config *c, const struct json_node *root, rn_error *err) {
+    return read_tower(c->v->tower, root, c->layer, &c->v->info, err);
+}
+
+static rn_status read_vila_projector(struct sub_config *c, const struct json_node *root, rn_error *err) {
+    static const struct choice kinds[] = {
+        {"mlp_downsample", "2"}, {"mlp_downsample_2x2_fix", "2"}, {"mlp2x_gelu", "1"}};
+    const char *merge = NULL;
+    const rn_status st = read_choice(root, "mm_projector_type", kinds, sizeof kinds / sizeof *kinds, &merge, err);
+    if (st != RN_OK) return st;
+    if (!merge) return fail(err, RN_E_FORMAT, "member mm_projector_type: is missing");
+    c->v->info.n_merge = *merge - '0';
+    return RN_OK;
+}
+
+// VILA (2312.07533): llm/, vision_tower/ and mm_projector/, each with a config.json of its own.
+static rn_status read_vila(const struct folder *f, const struct json_node *root, struct vision_files *v,
+                           struct vision_config *out, rn_error *err) {
+    static const struct choice features[] = {{"cls_patch", "all"}, {"patch", ""}};
+    static const struct choice aspects[] = {{"resize", ""}};
+    struct sub_config c = {.v = v, .out = out, .layer = -2};
+    const char *takes = "", *aspect = NULL;
+    *out = (struct vision_config){"vision_tower", "mm_projector", "mlp_gelu", 0, false};
+    rn_status st = read_count(root, "hidden_size", VISION_MAX_WIDTH, &out->n_text, err);
+    if (st == RN_OK && out->n_text == 0) st = fail(err, RN_E_FORMAT, "member hidden_size: is missing");
+    if (st == RN_OK) st = read_feature_layer(root, "mm_vision_select_layer", &c.layer, err);
+    if (st == RN_OK) st = read_choice(root, "mm_vision_select_feature", features, 2, &takes, err);
+    if (st == RN_OK) st = read_choice(root, "image_aspect_ratio", aspects, 1, &aspect, err);
+    v->info.keeps_class = *takes != 0;
+    if (st == RN_OK) st = read_sub(f, out->tower_sub, &c, read_vila_tower, err);
+    if (st == RN_OK) st = read_sub(f, out->projector_sub, &c, read_vila_projector, err);
+    return st;
+}
+
+static const struct family {
+    const char *class_name, *name;
+    rn_status (*read)(const struct folder *, const struct json_node *, struct vision_files *, struct vision_config *,
+                      rn_error *);
+} families[] = {
+    {"LlavaForConditionalGeneration", "LLaVA-1.5", read_llava},
+    {"LlavaLlamaModel", "VILA", read_vila},
+};
+
+static rn_status find_family(const struct json_node *root, const struct family **out, rn_error *err) {
+    const struct json_node *const classes = json_member(root, "architectures");
+    if (!classes || classes->kind != JSON_ARRAY || classes->n_items == 0 || json_first(classes)->kind != JSON_STRING)
+        return fail(err, RN_E_FORMAT, "member architectures: is no list of names");
+    const struct json_node *const name = json_first(classes);
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (json_is(name, families[i].class_name)) {
+            *out = &families[i];
+            return RN_OK;
+        }
+    return fail(err, RN_E_UNSUPPORTED, "%.*s takes no pictures here; docs/vision.md lists the families that do",
+                config_shown(name), name->text);
+}
+
+rn_status vision_config_read(const struct folder *f, struct vision_files *v, struct vision_config *out,
+                             rn_error *err) {
+    struct package_file file;
+    struct json_tree tree = {0};
+    const struct family *family = NULL;
+    bool found;
+    *out = (struct vision_config){0};
+    v->info.n_merge = 1;
+    rn_status st = folder_open_json(f, "config.json", FOLDER_MAX_CONFIG_BYTES, &file, &tree, &found, err);
+    if (st == RN_OK && !found) {
+        st = fail(err, RN_E_IO, "%s: is a directory without config.json, so not a model folder",
+                  package_shown_path(f->path));
+    } else if (st == RN_OK) {
+        if (tree.nodes[0].kind != JSON_OBJECT)
+            st = fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(&tree.nodes[0]));
+        if (st == RN_OK) st = find_family(&tree.nodes[0], &family, err);
+        if (st == RN_OK) {
+            v->info.family = family->name;
+            st = family->read(f, &tree.nodes[0], v, out, err);
+            if (st == RN_OK && v->info.n_merge > 1 && v->info.has_class && v->info.keeps_class)
+                st = fail(err, RN_E_UNSUPPORTED, "%s: a class row among patches that are merged", family->name);
+        }
+        st = package_in_file(file.path, st, err);
+    }
+    json_free(&tree);
+    package_file_close(&file);
+    return st;
+}

@@ -1,0 +1,158 @@
+// formats/vision/vision_tensors.c - see vision_tensors.h.
+#include "formats/vision/vision_tensors.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+// A row for each tensor of a part: its name behind the part's front, without ".weight" or ".bias" where `both`. "%d": the layer.
+struct vision_row {
+    const char *name, *own;
+    bool both;
+    bool is_patches; // [n_embd][...] becomes a matrix
+    bool is_post;    // the last norm: only where features are behind it
+};
+
+static const struct vision_row tower_rows[] = {
+    {"embeddings.class_embedding", "v.class_embd", false, false, false},
+    {"embeddings.patch_embedding", "v.patch_embd", true, true, false},
+    {"embeddings.position_embedding", "v.position_embd", true, false, false},
+    {"pre_layrnorm", "v.pre_ln", true, false, false},
+    {"post_layernorm", "v.post_ln", true, false, true},
+    {"encoder.layers.%d.layer_norm1", "v.blk.%d.ln1", true, false, false},
+    {"encoder.layers.%d.layer_norm2", "v.blk.%d.ln2", true, false, false},
+    {"encoder.layers.%d.self_attn.q_proj", "v.blk.%d.attn_q", true, false, false},
+    {"encoder.layers.%d.self_attn.k_proj", "v.blk.%d.attn_k", true, false, false},
+    {"encoder.layers.%d.self_attn.v_proj", "v.blk.%d.attn_v", true, false, false},
+    {"encoder.layers.%d.self_attn.out_proj", "v.blk.%d.attn_out", true, false, false},
+    {"encoder.layers.%d.mlp.fc1", "v.blk.%d.ffn_up", true, false, false},
+    {"encoder.layers.%d.mlp.fc2", "v.blk.%d.ffn_down", true, false, false},
+};
+static const struct vision_row projector_rows[] = {
+    {"linear_1", "mm.0", true, false, false},          {"linear_2", "mm.2", true, false, false},
+    {"layers.1", "mm.input_norm", true, false, false}, {"layers.2", "mm.0", true, false, false},
+    {"layers.4", "mm.2", true, false, false},          {"layers.0", "mm.0", true, false, false},
+};
+
+static const struct {
+    const char *fronts[4]; // each is taken off once, in this order; the first is needed in a folder of all parts
+    const struct vision_row *rows;
+    size_t n_rows;
+} parts[] = {
+    [VISION_TOWER] = {{"vision_tower.", "vision_tower.", "vision_model."},
+                      tower_rows,
+                      sizeof tower_rows / sizeof *tower_rows},
+    [VISION_PROJECTOR] = {{"multi_modal_projector."}, projector_rows, sizeof projector_rows / sizeof *projector_rows},
+};
+
+// Tensors of towers that nothing reads: buffers of older checkpoints, and a pooling head.
+static bool is_redundant(const char *name) {
+    return strcmp(name, "embeddings.position_ids") == 0 || strncmp(name, "head.", 5) == 0;
+}
+
+static const char *without(const char *name, const char *front) {
+    const size_t n = strlen(front);
+    return strncmp(name, front, n) == 0 ? name + n : name;
+}
+
+// The name behind the part's fronts. NULL: the tensor is another part's.
+static const char *name_of(const char *name, enum vision_part part, bool is_alone) {
+    const char *at = without(name, "model.");
+    for (size_t i = 0; i < 4 && parts[part].fronts[i]; i++) {
+        const char *const behind = without(at, parts[part].fronts[i]);
+        if (i == 0 && behind == at && !is_alone) return NULL;
+        at = behind;
+    }
+    return at;
+}
+
+// Does the pattern, with an ending, fit the name? *layer: the number at "%d"; -1: it has none.
+static bool fits(const char *pattern, const char *ending, const char *name, int32_t *layer) {
+    char want[96];
+    const char *const at = strstr(pattern, "%d");
+    *layer = -1;
+    if (at) {
+        const size_t n = (size_t)(at - pattern);
+        int end = 0;
+        if (strncmp(name, pattern, n) != 0 || name[n] < '0' || name[n] > '9' ||
+            sscanf(name + n, "%5" SCNd32 "%n", layer, &end) != 1)
+            return false;
+        snprintf(want, sizeof want, "%.*s%" PRId32 "%s%s", (int)n, pattern, *layer, at + 2, ending);
+    } else {
+        snprintf(want, sizeof want, "%s%s", pattern, ending);
+    }
+    return strcmp(want, name) == 0;
+}
+
+static const struct vision_row *find_row(enum vision_part part, const char *name, const char **ending,
+                                         int32_t *layer) {
+    static const char *const endings[] = {".weight", ".bias"};
+    for (const struct vision_row *r = parts[part].rows; r < parts[part].rows + parts[part].n_rows; r++)
+        for (size_t e = 0; e < 2; e++) {
+            *ending = r->both ? endings[e] : "";
+            if (fits(r->name, *ending, name, layer)) return r;
+            if (!r->both) break;
+        }
+    return NULL;
+}
+
+static rn_status add(struct package *p, const struct vision_row *r, const char *ending, int32_t layer,
+                     const struct safetensors_record *t, size_t shard, rn_error *err) {
+    char name[96];
+    uint64_t ne[PACKAGE_MAX_DIMS] = {1, 1, 1, 1};
+    int n_dims = t->n_dims;
+    if (!t->type->is_read)
+        return fail(err, RN_E_UNSUPPORTED, "type %s is not supported; F32, F16 and BF16 are", t->type->name);
+    const char *const at = strstr(r->own, "%d");
+    if (at)
+        snprintf(name, sizeof name, "%.*s%" PRId32 "%s%s", (int)(at - r->own), r->own, layer, at + 2, ending);
+    else
+        snprintf(name, sizeof name, "%s%s", r->own, ending);
+    if (r->is_patches && n_dims > 2 && strcmp(ending, ".weight") == 0) { // their product is in the file
+        for (int d = 1; d < n_dims; d++) ne[0] *= t->dims[d];
+        ne[1] = t->dims[0];
+        n_dims = 2;
+    } else {
+        if (n_dims < 1 || n_dims > 2) return fail(err, RN_E_FORMAT, "%d dimensions, 1 or 2 are needed", n_dims);
+        for (int d = 0; d < n_dims; d++) ne[d] = t->dims[n_dims - 1 - d];
+    }
+    const struct tensor_claim claim = {.name = name,
+                                       .n_name = (uint32_t)strlen(name),
+                                       .type = t->type->type,
+                                       .n_dims = n_dims,
+                                       .dims = ne,
+                                       .file = &p->files[shard].map,
+                                       .offset = t->begin};
+    return package_add_tensor(p, &claim, err);
+}
+
+static rn_status take(const struct folder *f, enum vision_part part, const struct vision_config *c,
+                      const struct safetensors_record *t, size_t shard, rn_error *err) {
+    const char *ending;
+    int32_t layer;
+    char full[SAFETENSORS_MAX_NAME_BYTES + 1];
+    snprintf(full, sizeof full, "%.*s", (int)t->n_name, t->name);
+    const char *const name = name_of(full, part, f->sub != NULL);
+    if (!name || is_redundant(name)) return RN_OK;
+    const struct vision_row *const r = find_row(part, name, &ending, &layer);
+    if (r && ((layer >= 0 && layer >= f->p->hparams.n_layer) || (r->is_post && !c->has_post_norm))) return RN_OK;
+    const rn_status st = r ? add(f->p, r, ending, layer, t, shard, err)
+                           : fail(err, RN_E_FORMAT, "nothing uses it, so features would be wrong");
+    if (st == RN_OK) return RN_OK;
+    return package_in_file(f->p->files[shard].path, fail_in(err, st, "tensor %s", full), err);
+}
+
+rn_status vision_tensors_load(const struct folder *f, enum vision_part part, const struct vision_config *c,
+                              rn_error *err) {
+    const struct package_options o = {.load = FILE_LOAD_MAP};
+    struct package *const p = f->p;
+    struct safetensors *shards;
+    size_t n = 0;
+    rn_status st = folder_open_weights(f, &o, &shards, err);
+    for (size_t s = 0; st == RN_OK && s < p->n_files; s++) n += shards[s].n_records;
+    if (st == RN_OK) st = package_reserve_tensors(p, n, err);
+    for (size_t s = 0; st == RN_OK && s < p->n_files; s++)
+        for (size_t i = 0; st == RN_OK && i < shards[s].n_records; i++)
+            st = take(f, part, c, &shards[s].records[i], s, err);
+    p->format = "safetensors, vision part";
+    return st;
+}

@@ -1,0 +1,15 @@
+// formats/vision/vision_tensors.h - the tensors of a vision part in a Hugging Face folder, by llama.cpp's names. Private to formats/vision/.
+#ifndef RN_FORMATS_VISION_VISION_TENSORS_H
+#define RN_FORMATS_VISION_VISION_TENSORS_H
+
+#include "formats/folder/folder.h"
+#include "formats/vision/vision_config.h"
+
+enum vision_part { VISION_TOWER, VISION_PROJECTOR };
+
+// Adds to f's package what belongs to the part in the weight files of its folder; what no part uses is left out. RN_E_FORMAT: a tensor that is unknown in a folder of
+// the part alone, or of the wrong shape; RN_E_UNSUPPORTED: a type that is not read; and those of folder_open_weights().
+rn_status vision_tensors_load(const struct folder *f, enum vision_part part, const struct vision_config *c,
+                              rn_error *err);
+
+#endif

@@ -1,0 +1,124 @@
+// model/arch_vision.c - vision towers and projectors. Tensors have llama.cpp's names (mmproj files).
+#include "model/arch_ops.h"
+#include "model/model_private.h"
+#include <string.h>
+
+// ---- vision transformers ----------------------------------------------------------------------------------------------
+//
+// ViT (2010.11929), as CLIP (2103.00020) and SigLIP (2303.15343) have it: norms before the blocks; CLIP has a class row and a norm before the
+// layers, too.
+
+#define NORM_AND_BIAS(role, name)                                                                                    \
+    {role, name ".weight", DIM_EMBD}, { role##_BIAS, name ".bias", DIM_EMBD }
+#define NORM_IF_ANY(role, name)                                                                                      \
+    {role, name ".weight", DIM_EMBD, .optional = true}, { role##_BIAS, name ".bias", DIM_EMBD, .optional = true }
+#define MATRIX_AND_BIAS(role, name, in, out)                                                                         \
+    {role, name ".weight", in, out}, { role##_BIAS, name ".bias", out, .optional = true }
+
+static const struct tensor_spec vit_tensors[] = {
+    {ROLE_PATCH, "v.patch_embd.weight", DIM_PATCH, DIM_EMBD},
+    {ROLE_PATCH_BIAS, "v.patch_embd.bias", DIM_EMBD, .optional = true},
+    {ROLE_CLASS_EMBD, "v.class_embd", DIM_EMBD, .optional = true},
+    {ROLE_POS_EMBD, "v.position_embd.weight", DIM_EMBD, DIM_CTX},
+    NORM_IF_ANY(ROLE_EMBD_NORM, "v.pre_ln"),
+    NORM_IF_ANY(ROLE_OUTPUT_NORM, "v.post_ln"),
+    NORM_AND_BIAS(ROLE_ATTN_NORM, "v.blk.%d.ln1"),
+    NORM_AND_BIAS(ROLE_FFN_NORM, "v.blk.%d.ln2"),
+    MATRIX_AND_BIAS(ROLE_Q, "v.blk.%d.attn_q", DIM_EMBD, DIM_Q),
+    MATRIX_AND_BIAS(ROLE_K, "v.blk.%d.attn_k", DIM_EMBD, DIM_K),
+    MATRIX_AND_BIAS(ROLE_V, "v.blk.%d.attn_v", DIM_EMBD, DIM_V),
+    MATRIX_AND_BIAS(ROLE_O, "v.blk.%d.attn_out", DIM_O, DIM_EMBD),
+    MATRIX_AND_BIAS(ROLE_UP, "v.blk.%d.ffn_up", DIM_EMBD, DIM_FF),
+    MATRIX_AND_BIAS(ROLE_DOWN, "v.blk.%d.ffn_down", DIM_FF, DIM_EMBD),
+};
+
+#define LAYER_NORM_IF_ANY(from, to, role)                                                                            \
+    {OP_LAYER_NORM, .src = from, .dst = to, .vec = role, .vec2 = role##_BIAS, .when.if_role = role}
+static const struct op_spec vit_begin[] = {
+    {OP_VECTOR, .dst = BUF_PATCH},
+    LINEAR(BUF_PATCH, BUF_X, ROLE_PATCH, ROLE_NONE),
+    {OP_EMBED, .dst = BUF_DELTA, .matrix = ROLE_ROW_KINDS, .when.if_role = ROLE_ROW_KINDS},
+    {OP_ADD, .src = BUF_DELTA, .dst = BUF_X, .when.if_role = ROLE_ROW_KINDS},
+    {OP_EMBED_POS, .dst = BUF_DELTA, .matrix = ROLE_POS_EMBD},
+    {OP_ADD, .src = BUF_DELTA, .dst = BUF_X},
+    LAYER_NORM_IF_ANY(BUF_X, BUF_X, ROLE_EMBD_NORM),
+};
+#define VIT_LAYER(fn)                                                                                                \
+    LAYER_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM, ROLE_ATTN_NORM_BIAS), OPS_QKV(BUF_NORMED), OPS_ROPE, OPS_ATTEND,   \
+        ADD(BUF_DELTA, BUF_X), LAYER_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM, ROLE_FFN_NORM_BIAS),                     \
+        OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, fn), ADD(BUF_DELTA, BUF_X)
+static const struct op_spec vit_end[] = {
+    OPS_LAST,
+    LAYER_NORM_IF_ANY(BUF_LAST, BUF_HIDDEN, ROLE_OUTPUT_NORM),
+    {OP_COPY, .src = BUF_LAST, .dst = BUF_HIDDEN, .when.unless_role = ROLE_OUTPUT_NORM},
+};
+
+#define VIT(name, fn)                                                                                                \
+    static const struct op_spec name##_layer[] = {VIT_LAYER(fn)};                                                    \
+    static const struct arch name = {TENSORS(vit_tensors), BEGIN(vit_begin), LAYER(name##_layer), END(vit_end)}
+VIT(vit_gelu, ACT_FN_GELU);
+VIT(vit_gelu_tanh, ACT_FN_GELU_TANH);
+VIT(vit_gelu_quick, ACT_FN_GELU_QUICK);
+
+// ---- projectors -------------------------------------------------------------------------------------------------------
+//
+// LLaVA-1.5's mlp2x_gelu (2310.03744), and VILA's, with a norm before it.
+
+static const struct tensor_spec mlp_tensors[] = {
+    {ROLE_EMBD_NORM, "mm.input_norm.weight", DIM_PATCH, .optional = true},
+    {ROLE_EMBD_NORM_BIAS, "mm.input_norm.bias", DIM_PATCH, .optional = true},
+    MATRIX_AND_BIAS(ROLE_UP, "mm.0", DIM_PATCH, DIM_FF),
+    MATRIX_AND_BIAS(ROLE_DOWN, "mm.2", DIM_FF, DIM_EMBD),
+};
+static const struct op_spec mlp_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF_HIDDEN}};
+#define MLP(name, fn)                                                                                                \
+    static const struct op_spec name##_begin[] = {{OP_VECTOR, .dst = BUF_PATCH},                                     \
+                                                  LAYER_NORM_IF_ANY(BUF_PATCH, BUF_PATCH, ROLE_EMBD_NORM),           \
+                                                  OPS_FFN_PLAIN(BUF_PATCH, BUF_X, fn)};                              \
+    static const struct arch name = {TENSORS(mlp_tensors), BEGIN(name##_begin), END(mlp_end)}
+MLP(mlp_gelu, ACT_FN_GELU);
+MLP(mlp_gelu_tanh, ACT_FN_GELU_TANH);
+
+// ---- the table --------------------------------------------------------------------------------------------------------
+
+static const struct {
+    const char *name;
+    const struct arch *arch;
+} rows[] = {
+    {"vit_gelu", &vit_gelu}, {"vit_gelu_tanh", &vit_gelu_tanh}, {"vit_gelu_quick", &vit_gelu_quick},
+    {"mlp_gelu", &mlp_gelu}, {"mlp_gelu_tanh", &mlp_gelu_tanh},
+};
+
+const struct arch *arch_find_vision(const char *name) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0) return rows[i].arch;
+    return NULL;
+}
+
+// A row of a patch has the bias of the matrix, that of the class has the class embedding: a matrix with a row for each kind.
+rn_status model_row_kinds(struct model *m, rn_error *err) {
+    const float *const made_of[] = {m->bindings[ROLE_PATCH_BIAS].vec, m->bindings[ROLE_CLASS_EMBD].vec};
+    enum { N_KINDS = sizeof made_of / sizeof *made_of };
+    const size_t n = (size_t)m->h->n_embd, row_bytes = n * sizeof(float);
+    if (!made_of[0] && !made_of[1]) return RN_OK;
+    float *const to = arena_alloc(&m->mem, N_KINDS * row_bytes);
+    if (!to) return model_no_memory(m, err);
+    for (size_t i = 0; i < N_KINDS; i++) {
+        if (made_of[i])
+            memcpy(to + i * n, made_of[i], row_bytes);
+        else
+            memset(to + i * n, 0, row_bytes);
+    }
+    struct binding *const b = &m->bindings[ROLE_ROW_KINDS];
+    b->present = true;
+    b->matrix = (int32_t)m->p.n_matrices;
+    m->matrices[m->p.n_matrices++] = (struct matrix){.name = "v.class_embd and v.patch_embd.bias",
+                                                     .type = TENSOR_F32,
+                                                     .k = n,
+                                                     .n_out = N_KINDS,
+                                                     .row_bytes = row_bytes,
+                                                     .data = (const uint8_t *)to,
+                                                     .n_slices = 1,
+                                                     .slice_bytes = N_KINDS * row_bytes};
+    return RN_OK;
+}
