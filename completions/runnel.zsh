@@ -52,6 +52,7 @@ _runnel() {
       '(-f --file)-f+[the prompt is the file'\''s text without its last line break]:FILE:_files' \
       '(-f --file)--file=[the prompt is the file'\''s text without its last line break]:FILE:_files' \
       '--ids=[the prompt is these token ids\: 1,2,3]:LIST: ' \
+      '*--image=[a picture in the prompt, for models that see\: PNG, JPEG, WebP, GIF or BMP]:FILE:_files' \
       '--chat[the prompt is a user message]' \
       '--system=[a system message before it]:TEXT: ' \
       '--show-reasoning[write reasoning to stderr even when that is not a terminal]' \
@@ -727,13 +728,17 @@ _runnel() {
     ;;
   score)
     _arguments -s -S \
+      '(-p --prompt)-p+[the text, like TEXT]:TEXT: ' \
+      '(-p --prompt)--prompt=[the text, like TEXT]:TEXT: ' \
       '--ids=[these token ids\: 1,2,3]:LIST: ' \
       '(-f --text-file)-f+[the file'\''s text, with the model'\''s begin and end tokens]:FILE:_files' \
       '(-f --text-file)--text-file=[the file'\''s text, with the model'\''s begin and end tokens]:FILE:_files' \
+      '--parse-special[control tokens spelled in the text become those tokens]' \
       '--logits=[write all logits, float32 \[tokens\]\[vocabulary\]]:OUT.npy:_files' \
       '--kl=[compare with this reference model, such as the one that MODEL was quantized from]:REFERENCE: ' \
       '--html=[also write a page]:FILE:_files' \
       '--json[{"nll"\: \[..\], "argmax"\: \[..\], "ppl"\: ..}, with --kl also {"kl"\: {"mean"\: .., "p99"\: .., "top1"\: ..}}]' \
+      '*--image=[a picture in the prompt, for models that see\: PNG, JPEG, WebP, GIF or BMP]:FILE:_files' \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[context length in tokens]:N: ' \

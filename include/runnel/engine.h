@@ -85,6 +85,10 @@ typedef struct rn_engine_options {
     // The model, by its number, that says what texts are worth to requests with the strategy "tree"
     // and the value "model". Default 0: none.
     size_t value_model;
+    // Memory for the vectors of pictures (rn_model_add_vision()), of each model that takes them:
+    // those of running streams, and those that are kept for later requests with the same pictures.
+    // Default 256 MiB.
+    uint64_t picture_cache_bytes;
 } rn_engine_options;
 RN_API void rn_engine_options_init_sized(rn_engine_options *o, size_t struct_size);
 static inline void rn_engine_options_init(rn_engine_options *o) {
@@ -229,6 +233,9 @@ typedef struct rn_engine_stats {
     uint64_t prefix_queries;
     uint64_t prefix_hits;
     uint64_t prefix_misses[RN_MAX_MISSES];
+    // Pictures that were encoded, and those whose vectors were there; the bytes of these, with
+    // their pixels. Models that share a vision part have the same figures.
+    uint64_t pictures_encoded, pictures_reused, picture_bytes;
 } rn_engine_stats;
 // Fill *stats for all models together, and for one. Any thread; they do not wait for the step in
 // progress.

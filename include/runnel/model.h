@@ -132,10 +132,16 @@ typedef struct rn_model_info {
     int32_t n_expert, n_expert_used, n_ff_expert;
     // A reranker's prompt, with {query} and {document} as placeholders; NULL: none.
     const char *rerank_template;
-    // Parts of the model that are not used: "vision part: 8 tensors, not used yet"; NULL: none.
+    // Parts of the model that are not used: "audio part: 8 tensors, not used yet"; NULL: none.
+    // A vision part is named here, too: rn_model_add_vision() uses it where its family is
+    // supported.
     const char *left_out;
     // Adapters that were added.
     size_t n_adapters;
+    // The family of its vision part ("LLaVA-1.5"), how many tokens a picture takes, and the token
+    // that stands for each of them; NULL, 0, -1: rn_model_add_vision() was not called.
+    const char *vision;
+    int32_t n_picture_tokens, picture_token;
 } rn_model_info;
 // Is `path`, under any name, one of the files that the model was read from? Programs should not
 // overwrite such a file.
@@ -159,6 +165,20 @@ RN_API rn_status rn_model_get_info(const rn_model *model, rn_model_info *info, r
  */
 RN_API rn_status rn_model_add_adapter(rn_model *model, const char *path, const char *name,
                                       rn_error *err);
+
+/**
+ * Opens the vision part of a model, so that its prompts may have pictures (RN_PART_PICTURE). The
+ * engines that are opened with the model hold its tower and its projector. docs/vision.md has the
+ * families.
+ *
+ * @param path  the folder with the vision part; NULL: the model's own.
+ * @return RN_OK; RN_E_STATE (an engine has been opened with the model, or it has a vision part);
+ *         RN_E_UNSUPPORTED (the folder has none, or of a family that is not supported, by name);
+ *         RN_E_FORMAT (malformed, or of another model: its vectors have another width);
+ *         RN_E_IO; RN_E_LIMIT; RN_E_NOMEM. After an error the model is as before. Threads: one at a
+ *         time, and no other call with the model meanwhile.
+ */
+RN_API rn_status rn_model_add_vision(rn_model *model, const char *path, rn_error *err);
 
 // An adapter of a model. Strings live as long as the model.
 typedef struct rn_adapter_info {

@@ -5,6 +5,7 @@
 #include <runnel/chat.h>
 #include <runnel/engine.h>
 #include <runnel/grammar.h>
+#include <runnel/picture.h>
 #include <runnel/strategy.h>
 #include <runnel/watermark.h>
 
@@ -14,7 +15,10 @@ extern "C" {
 
 // A part of the prompt. Control tokens spelled in a text stay text unless parse_special. Unused
 // fields are 0. The struct may grow: rn_request.part_stride.
-typedef enum rn_part_kind { RN_PART_TEXT = 0, RN_PART_IDS = 1 } rn_part_kind;
+// RN_PART_PICTURE: a picture, of a model with rn_model_add_vision(). It takes as many tokens of the
+// context as the model makes vectors of it; text around it is tokenized part by part. At most 16
+// in a prompt, and none in a session's, a negative prompt or a prediction.
+typedef enum rn_part_kind { RN_PART_TEXT = 0, RN_PART_IDS = 1, RN_PART_PICTURE = 2 } rn_part_kind;
 typedef struct rn_part {
     rn_part_kind kind;
     const char *text; // RN_PART_TEXT: n_text bytes
@@ -22,6 +26,11 @@ typedef struct rn_part {
     bool parse_special;
     const int32_t *ids; // RN_PART_IDS
     size_t n_ids;
+    // RN_PART_PICTURE: read during the call that makes the prompt, and may be closed after it.
+    // rn_stream_begin() and rn_prompt_open() take as long as the vision tower does, on the caller's
+    // thread and others of the engine's own; running streams go on meanwhile. Pictures that the
+    // engine has vectors of (rn_engine_options.picture_cache_bytes) take no time.
+    const rn_picture *picture;
 } rn_part;
 
 typedef struct rn_logit_bias { // never grows
@@ -346,6 +355,10 @@ static inline void rn_request_init(rn_request *r) {
  */
 RN_API rn_status rn_request_tokens(rn_engine *engine, const rn_request *req, int32_t **ids,
                                    size_t *n_ids, rn_error *err);
+// rn_score() of the prompt of a request: its parts, pictures included. Everything else of the
+// request is left aside. Errors also of rn_stream_begin(), as far as they are about the prompt.
+RN_API rn_status rn_score_prompt(rn_engine *engine, const rn_request *req, rn_score_fn on_row,
+                                 void *user, rn_error *err);
 
 /**
  * The prompt of a request, rendered and tokenized once for several streams that answer it

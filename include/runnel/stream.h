@@ -98,6 +98,8 @@ typedef struct rn_usage {
     int64_t lookahead_rows;
     // Guesses could be made: the request has a drafter.
     bool speculates;
+    // Prompt tokens that stand for pictures; they are among prompt_tokens.
+    int64_t picture_tokens;
 } rn_usage;
 
 // Durations of a stream, in milliseconds. Owned by the library: a chunk points to it.
@@ -110,6 +112,8 @@ typedef struct rn_timing {
     // [n_token_ms] each token's time since the stream began, if requested (token_times).
     const double *token_ms;
     size_t n_token_ms;
+    // Of rn_stream_begin(), in which pictures are resized and encoded; first_token_ms includes it.
+    double pictures_ms;
 } rn_timing;
 
 // A whole answer that a search found ("beam"). Never grows.

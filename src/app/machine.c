@@ -149,6 +149,7 @@ int machine_add_parts(machine *m, rn_model *model) {
     if (m->ngram_cache && rn_model_add_ngram_cache(model, m->ngram_cache, &err) != RN_OK) return machine_failed(&err);
     if (m->early_layers && rn_model_add_early_layers(model, m->early_layers, &err) != RN_OK)
         return machine_failed(&err);
+    if (m->sees && rn_model_add_vision(model, NULL, &err) != RN_OK) return machine_failed(&err);
     return draft_heads_add(m->heads, model, &err) == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
 }
 

@@ -35,6 +35,7 @@ typedef struct machine {
     size_t n_adapters;
     const char *ngram_cache;  // --ngram-cache, of model 0; NULL: none
     const draft_heads *heads; // of model 0, set by the command; NULL: none
+    bool sees;                // model 0's vision part is opened; set by the command
     progress bar;
     char *path, *reference_path, *draft_path, *amateur_path, *value_path;
     rn_model *model;     // the engine's model 0

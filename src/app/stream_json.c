@@ -88,6 +88,7 @@ void json_put_drafted(json_writer *w, const rn_chunk *c) {
 static void put_usage(json_writer *w, const rn_usage *usage) {
     json_member_begin(w, "usage", '{');
     json_member_whole(w, "prompt_tokens", usage->prompt_tokens);
+    if (usage->picture_tokens) json_member_whole(w, "picture_tokens", usage->picture_tokens);
     json_member_whole(w, "cached_tokens", usage->cached_tokens);
     json_member_whole(w, "completion_tokens", usage->completion_tokens);
     if (usage->reasoning_tokens) json_member_whole(w, "reasoning_tokens", usage->reasoning_tokens);
@@ -144,6 +145,7 @@ void json_put_timing(json_writer *w, const rn_timing *timing, bool has_token_tim
     json_member_rounded(w, "prefill_ms", timing->prefill_ms, MICROSECONDS);
     json_member_rounded(w, "first_token_ms", timing->first_token_ms, MICROSECONDS);
     json_member_rounded(w, "decode_ms", timing->decode_ms, MICROSECONDS);
+    if (timing->pictures_ms > 0) json_member_rounded(w, "pictures_ms", timing->pictures_ms, MICROSECONDS);
     if (has_token_times) {
         json_member_begin(w, "token_ms", '[');
         for (size_t i = 0; i < timing->n_token_ms; i++) json_put_rounded(w, timing->token_ms[i], MICROSECONDS);

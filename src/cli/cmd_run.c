@@ -5,6 +5,7 @@
 #include "app/grammar_options.h"
 #include "app/interrupt.h"
 #include "app/machine.h"
+#include "app/pictures.h"
 #include "app/term.h"
 #include "cli/command.h"
 #include "cli/prompt.h"
@@ -22,6 +23,7 @@ typedef struct run {
     bytes messages; // the conversation as JSON
     const char *prediction_file;
     bytes prediction;
+    pictures seen;
     run_print print;
 } run;
 
@@ -51,9 +53,11 @@ static const option prediction_rows[] = {
 static bool find_stdin_reader(run *r) {
     const bool is_prediction = r->prediction_file && strcmp(r->prediction_file, "-") == 0;
     const char *const of_form = grammar_options_stdin(&r->form);
-    r->prompt.stdin_reader = of_form ? of_form : is_prediction ? "--prediction" : NULL;
+    const bool is_picture = pictures_read_stdin(&r->seen);
+    r->prompt.stdin_reader = of_form ? of_form : is_prediction ? "--prediction" : is_picture ? "--image" : NULL;
     if (of_form && is_prediction) say("--prediction -: stdin is what %s reads", of_form);
-    return !of_form || !is_prediction;
+    if (is_picture && (of_form || is_prediction)) say("--image -: stdin is what %s reads", r->prompt.stdin_reader);
+    return (of_form != NULL) + is_prediction + is_picture <= 1;
 }
 
 static bool check_together(run *r, const options *parsed) {
@@ -66,9 +70,21 @@ static bool check_together(run *r, const options *parsed) {
         if (r->chat.is_chat && options_refuse(parsed, not_of_chat[i], "with --chat")) return false;
     if (!strategy_form_check_amateur(&r->g.strategy, parsed)) return false;
     if (r->prompt.ids_option && options_refuse(parsed, "parse-special", with_ids)) return false;
+    if (r->chat.is_chat && options_refuse(parsed, "image", "with --chat")) return false;
     return run_print_check(&r->print, parsed) &&
            generation_use_draft(&r->g, r->on.draft_name, r->on.ngram_cache, parsed) &&
            generation_check(&r->g, parsed);
+}
+
+// Pictures among what the request has been given as its prompt.
+static int place_pictures(run *r, rn_request *req) {
+    if (r->seen.n == 0) return EXIT_CODE_OK;
+    const rn_part *const all = req->parts;
+    const int code = all->kind == RN_PART_TEXT ? pictures_in_text(&r->seen, all)
+                                               : pictures_in_ids(&r->seen, r->on.model, all->ids, all->n_ids);
+    req->parts = r->seen.parts;
+    req->n_parts = r->seen.n_parts;
+    return code;
 }
 
 static int generate(run *r) {
@@ -89,6 +105,8 @@ static int generate(run *r) {
         generation_prompt_ids(&req, &part, r->prompt.ids.ids, r->prompt.ids.n);
     else
         generation_prompt(&r->g, &req, &part, r->prompt.text.data, r->prompt.text.n);
+    const int placed = place_pictures(r, &req);
+    if (placed != EXIT_CODE_OK) return placed;
     run_print_begin(&r->print, &req, r->chat.is_chat, r->chat.show_reasoning);
     if (rn_stream_begin(r->on.engine, &req, &stream, &err) != RN_OK) return machine_failed(&err);
     const int code = run_print_stream(&r->print, stream);
@@ -133,6 +151,8 @@ static int run_prompt(run *r, const options *parsed) {
     r->on.n_seqs = generation_is_guided(&r->g);
     if (!strategy_form_reserve(&r->g.strategy, &r->on)) return EXIT_CODE_USAGE;
     r->on.heads = &r->g.heads;
+    r->on.sees = r->seen.n > 0;
+    if ((code = pictures_open(&r->seen)) != EXIT_CODE_OK) return code;
     interrupt_catch();
     if ((code = machine_open_model(&r->on)) != EXIT_CODE_OK) return code;
     if ((code = check_model(r)) != EXIT_CODE_OK) return code;
@@ -157,6 +177,7 @@ int cmd_run(int n_args, char **args) {
     generation_rows_init(&rows);
     const option_group groups[] = {
         PROMPT_GROUP(&r.prompt),
+        PICTURES_GROUP(&r.seen),
         CHAT_TURN_GROUP(&r.chat),
         CHAT_TEMPLATE_GROUP(&r.chat),
         MACHINE_MODEL_GROUP(&r.on),
@@ -190,6 +211,7 @@ int cmd_run(int n_args, char **args) {
     run_print_free(&r.print);
     bytes_free(&r.messages);
     bytes_free(&r.prediction);
+    pictures_free(&r.seen);
     chat_options_free(&r.chat);
     rn_grammar_close(r.grammar);
     grammar_options_free(&r.form);

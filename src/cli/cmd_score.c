@@ -5,6 +5,7 @@
 #include "app/machine.h"
 #include "app/npy.h"
 #include "app/numbers.h"
+#include "app/pictures.h"
 #include "app/term.h"
 #include "cli/command.h"
 #include "cli/kl_rows.h"
@@ -18,21 +19,29 @@
 
 typedef struct score {
     machine on;
-    const char *ids_option, *text, *text_file, *logits_path, *reference, *html_path;
-    bool is_json;
+    const char *ids_option, *text, *text_option, *text_file, *logits_path, *reference, *html_path;
+    bool is_json, parse_special;
     const int32_t *ids;
     size_t n_ids;
-    double *nll;     // [n_ids - 1]
-    int32_t *argmax; // [n_ids]
+    pictures seen;
+    int32_t picture_token; // -1: there are no pictures
+    double *nll;           // [n_ids - 1]
+    int32_t *argmax;       // [n_ids]
     out_file logits, html;
     score_page page;
     kl_rows kl;
+    rn_request request; // of a text with pictures
+    bytes all_text;     // that its parts point into
 } score;
 
 static const option score_rows[] = {
+    {'p', "prompt", "TEXT", OPTION_TEXT, offsetof(score, text_option),
+     .help = "the text, like TEXT (for one that begins with a dash)"},
     {0, "ids", "LIST", OPTION_TEXT, offsetof(score, ids_option), .help = "these token ids: 1,2,3"},
     {'f', "text-file", "FILE", OPTION_TEXT, offsetof(score, text_file),
      .help = "the file's text, with the model's begin and end tokens; - is stdin"},
+    {0, "parse-special", NULL, OPTION_FLAG, offsetof(score, parse_special),
+     .help = "control tokens spelled in the text become those tokens"},
     {0, "logits", "OUT.npy", OPTION_TEXT, offsetof(score, logits_path),
      .help = "write all logits, float32 [tokens][vocabulary]"},
     {0, "kl", "REFERENCE", OPTION_TEXT, offsetof(score, reference),
@@ -50,13 +59,16 @@ static const char *const notes = "nll[i] is -log p(token i+1 given tokens 0..i) 
                                  "tokens. argmax[i] is the most probable token after tokens 0..i. ppl is\n"
                                  "exp(mean of nll); null when there is only one token. kl is the divergence\n"
                                  "KL(reference || model) of the distributions after each token, in nats: its mean,\n"
-                                 "its 99th percentile; top1 is the share of positions with the same argmax.";
+                                 "its 99th percentile; top1 is the share of positions with the same argmax.\n"
+                                 "Rows of pictures (--image) are no tokens that could be probable: nll is null\n"
+                                 "there, and ppl leaves them out.";
 
 // Callback for each row of logits; runs on the engine's thread.
 static bool take_row(void *user, size_t i, const float *logits, int32_t n_vocab) {
     score *const s = user;
     s->argmax[i] = row_argmax(logits, n_vocab);
-    if (i + 1 < s->n_ids) s->nll[i] = row_nll(logits, n_vocab, s->ids[i + 1]);
+    if (i + 1 < s->n_ids)
+        s->nll[i] = s->ids[i + 1] == s->picture_token ? NAN : row_nll(logits, n_vocab, s->ids[i + 1]);
     if (s->html_path) score_page_take(&s->page, i, logits, n_vocab);
     if (s->logits.to) {
         if (i == 0) npy_write_head(&s->logits, "<f4", (uint64_t[]){s->n_ids, (uint64_t)n_vocab}, 2);
@@ -75,13 +87,15 @@ static bool take_rows(void *user, size_t i, const float *logits, const float *re
 
 static void print_result(score *s, bytes *text) {
     const size_t n = s->n_ids - 1;
+    size_t n_scored = 0;
     double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += s->nll[i];
-    const double mean = n ? sum / (double)n : NAN;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(s->nll[i])) sum += s->nll[i], n_scored++;
+    const double mean = n_scored ? sum / (double)n_scored : NAN;
     const kl_result kl = s->reference ? kl_rows_result(&s->kl) : (kl_result){0};
     if (!s->is_json) {
         bytes_add_format(text, "tokens      %zu\n", s->n_ids);
-        if (n)
+        if (n_scored)
             bytes_add_format(text, "nll         %.4f nats a token\nperplexity  %.4f\n", mean, exp(mean));
         else
             bytes_add_text(text, "nll         none: a single token has no context\n");
@@ -136,6 +150,7 @@ static int score_ids(score *s) {
     s->argmax = app_alloc(s->n_ids * sizeof *s->argmax);
     if (s->reference) kl_rows_reserve(&s->kl, s->n_ids);
     const rn_status st = s->reference ? rn_compare(s->on.engine, 0, 1, s->ids, s->n_ids, take_rows, s, &err)
+                         : s->seen.n  ? rn_score_prompt(s->on.engine, &s->request, take_row, s, &err)
                                       : rn_score(s->on.engine, 0, s->ids, s->n_ids, take_row, s, &err);
     progress_hide(&s->on.bar);
     const bool disk_failed = s->logits.why != 0;
@@ -167,12 +182,52 @@ static int find_ids(score *s, id_list *list, int32_t **made) {
     if (is_there && !s->text && !text.n) {
         say("%s: empty: there is no text to score", strcmp(s->text_file, "-") == 0 ? "stdin" : s->text_file);
     } else if (is_there) {
-        const rn_status st = rn_tokenize(s->on.model, text.data, text.n, true, false, made, &s->n_ids, &err);
+        if (s->seen.n) {
+            s->all_text = text;
+            return EXIT_CODE_OK;
+        }
+        const rn_status st =
+            rn_tokenize(s->on.model, text.data, text.n, true, s->parse_special, made, &s->n_ids, &err);
         code = st == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
         s->ids = *made;
     }
     bytes_free(&text);
     return code;
+}
+
+// The same with pictures in it, once the engine is open: which tokens they take is the model's to say.
+static int place_pictures(score *s, int32_t **made) {
+    rn_model_info info = {.struct_size = sizeof info};
+    rn_error err = {0};
+    if (rn_model_get_info(s->on.model, &info, &err) != RN_OK) return machine_failed(&err);
+    s->picture_token = info.picture_token;
+    const rn_part text = {
+        .kind = RN_PART_TEXT, .text = s->all_text.data, .n_text = s->all_text.n, .parse_special = s->parse_special};
+    const int code =
+        s->ids_option ? pictures_in_ids(&s->seen, s->on.model, s->ids, s->n_ids) : pictures_in_text(&s->seen, &text);
+    if (code != EXIT_CODE_OK) return code;
+    rn_request_init(&s->request);
+    s->request.parts = s->seen.parts, s->request.n_parts = s->seen.n_parts;
+    s->request.add_special = !s->ids_option;
+    if (rn_request_tokens(s->on.engine, &s->request, made, &s->n_ids, &err) != RN_OK) return machine_failed(&err);
+    s->ids = *made;
+    return EXIT_CODE_OK;
+}
+
+static bool check_options(score *s, const options *parsed) {
+    if (s->text_option && s->text) {
+        say("score: the text is given more than once; TEXT and --prompt exclude each other");
+        return false;
+    }
+    if (s->text_option) s->text = s->text_option;
+    if (s->ids_option && options_refuse(parsed, "parse-special", "with --ids, which are not parsed")) return false;
+    if (s->seen.n && (options_refuse(parsed, "kl", "with --image") || options_refuse(parsed, "html", "with --image")))
+        return false;
+    if (pictures_read_stdin(&s->seen) && (!s->text && !s->ids_option)) {
+        say("--image -: stdin is what the text is read from");
+        return false;
+    }
+    return true;
 }
 
 static int run_score(score *s) {
@@ -183,6 +238,9 @@ static int run_score(score *s) {
         say("score: the text is given more than once; TEXT, --text-file and --ids exclude each other");
         return code;
     }
+    s->picture_token = -1;
+    s->on.sees = s->seen.n > 0;
+    if ((code = pictures_open(&s->seen)) != EXIT_CODE_OK) return code;
     if (!s->ids_option && !s->text && !s->text_file) {
         if (term_is(STDIN_FILENO)) {
             say("text: none given: runnel score TEXT, --text-file FILE, --ids LIST, or pipe text into stdin");
@@ -195,8 +253,11 @@ static int run_score(score *s) {
         (!s->reference || (code = machine_open_reference(&s->on, s->reference)) == EXIT_CODE_OK) &&
         (!s->logits_path || (code = machine_check_output(&s->on, s->text_file, s->logits_path)) == EXIT_CODE_OK) &&
         (!s->html_path || (code = machine_check_output(&s->on, s->text_file, s->html_path)) == EXIT_CODE_OK) &&
-        (code = machine_open_engine(&s->on)) == EXIT_CODE_OK)
+        (code = machine_open_engine(&s->on)) == EXIT_CODE_OK &&
+        (s->seen.n == 0 || (code = place_pictures(s, &made)) == EXIT_CODE_OK))
         code = score_ids(s);
+    pictures_free(&s->seen);
+    bytes_free(&s->all_text);
     kl_rows_free(&s->kl);
     out_file_drop(&s->logits);
     out_file_drop(&s->html);
@@ -214,13 +275,14 @@ int cmd_score(int n_args, char **args) {
     machine_init(&s.on);
     const option_group groups[] = {
         {"Text", score_rows, sizeof score_rows / sizeof *score_rows, &s},
+        PICTURES_GROUP(&s.seen),
         MACHINE_MODEL_GROUP(&s.on),
         MACHINE_SIZE_GROUP(&s.on),
         MACHINE_ENGINE_GROUP(&s.on),
     };
     const option_spec spec = {
         .command = "score",
-        .usage = "[-m MODEL] [TEXT | -f FILE | --ids LIST] [options] < text",
+        .usage = "[-m MODEL] [TEXT | -p TEXT | -f FILE | --ids LIST] [options] < text",
         .about = "Compute how probable a text is to the model, token by token.",
         .notes = notes,
         .groups = groups,
@@ -230,7 +292,7 @@ int cmd_score(int n_args, char **args) {
     int code;
     if (options_parse(&spec, n_args, args, &parsed, &code)) {
         s.text = parsed.positional[0];
-        code = run_score(&s);
+        code = check_options(&s, &parsed) ? run_score(&s) : EXIT_CODE_USAGE;
     }
     options_free(&parsed);
     machine_close(&s.on);

@@ -22,6 +22,7 @@
 #include "engine/masks_ahead.h"
 #include "engine/outbox.h"
 #include "engine/thinking.h"
+#include "engine/vision/prompt_pictures.h"
 #include "formats/package.h"
 #include "grammar/grammar.h"
 #include "kernels/kernels.h"
@@ -91,6 +92,7 @@ struct rn_model {
     // That DoLa may read (early_layers.h), ascending; tapped behind those of draft heads.
     int32_t early[EARLY_LAYERS_MOST], n_early;
     struct ngram_table *ngrams; // of a cache file, for drafts; NULL: none
+    struct vision_files vision; // all zero: it takes no pictures
     atomic_bool is_open;        // an engine has been opened with it: adapters and draft heads do not change any more
 };
 rn_status model_grammars_open(rn_model *m, rn_error *err);
@@ -132,6 +134,8 @@ struct model_slot {
     struct model_slot *base;       // of a part: the model's slot
     // an earlier slot of the same file whose program and weights are shared; NULL: none
     struct model_slot *weights_of;
+    struct vision *vision;   // of a model that takes pictures, that of weights_of where there is one; NULL: none
+    struct lm_input *inputs; // [n_batch] of rows, where there is a vision
     struct model *program;
     backend *backend;
     lm *lm;
@@ -230,6 +234,7 @@ struct stream_turn {
 
 // Times of events in nanoseconds of clock_now_ns(); 0: not yet.
 struct stream_times {
+    int64_t pictures_ns; // that its pictures took, before it was submitted
     int64_t begin, scheduled, prompt, first, last;
     int64_t next_token;           // earliest time of the next token
     _Atomic int64_t token_gap_ns; // from max_tokens_per_second; 0: no limit
@@ -352,6 +357,7 @@ struct rn_stream {
     // n_limit is what other sequences leave of keys and values: what finish_detail calls it; NULL: it is not
     const char *room_binds;
 
+    struct prompt_pictures pictures; // encoded before the stream is submitted
     struct stream_turn turn;
     struct stream_times time;
     struct stream_prefix prefix;
@@ -385,8 +391,9 @@ struct rn_stream {
 struct rn_prompt {
     const struct model_slot *model_slot;
     struct id_list ids;
-    const output_format *format; // of a conversation; NULL: the prompt is parts
-    struct chat_prompt chat;     // without its ids
+    struct prompt_pictures pictures; // encoded
+    const output_format *format;     // of a conversation; NULL: the prompt is parts
+    struct chat_prompt chat;         // without its ids
 };
 
 struct rn_session {
@@ -545,6 +552,9 @@ bool stream_waits_for_seqs(const rn_stream *s);  // there are some that stream_r
 int32_t seq_missing(const struct stream_seq *q); // declared rows that are not evaluated yet
 void model_slot_fill_slots(rn_engine *e, struct model_slot *own); // once all model slots are loaded
 struct model_slot *stream_slot(const rn_stream *s, int32_t slot); // NULL: there is none
+// What a declared row has beside its token: in sequences of the stream's own model that begin as its prompt does, the
+// vectors of its pictures. false: nothing.
+bool stream_row_input(const rn_stream *s, const struct stream_seq *q, int32_t at, struct lm_input *out);
 // Maps the strategy's sequences in rows proposed for slot l to the lm's. RN_E_INTERNAL: the rows
 // break the contract.
 rn_status stream_place_rows(rn_stream *s, const struct model_slot *l, struct lm_row *rows, size_t n, rn_error *err);
@@ -674,11 +684,16 @@ rn_status stream_create(rn_engine *e, const rn_request *req, const struct strate
 // A stream that only evaluates ids, for the strategy of this name.
 rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, size_t n, const char *strategy_name,
                                const void *params, rn_stream **out, rn_error *err);
+// The same for the prompt of a request, with its pictures.
+rn_status stream_create_prompt_reader(rn_engine *e, const rn_request *req, const char *strategy_name,
+                                      const void *params, rn_stream **out, rn_error *err);
 void stream_destroy(rn_stream *s);
 // The begin token if the model requires one and the text has none, then the parts, behind the
-// tokens that *ids has. what: the parts' name. RN_E_ARG, RN_E_LIMIT, RN_E_UNSUPPORTED, RN_E_NOMEM.
+// tokens that *ids has. what: the parts' name. pictures: where those of the parts go; NULL: parts with pictures are
+// refused. RN_E_ARG, RN_E_LIMIT, RN_E_UNSUPPORTED, RN_E_NOMEM, and of pictures RN_E_FORMAT.
 rn_status request_append_parts(const struct model_slot *l, const rn_request *r, const char *what,
-                               const rn_part *parts, size_t n_parts, struct id_list *ids, rn_error *err);
+                               const rn_part *parts, size_t n_parts, struct id_list *ids,
+                               struct prompt_pictures *pictures, rn_error *err);
 // stream.c
 // The pause between two tokens. RN_E_ARG: the rate is out of range.
 rn_status stream_rate_gap(double tokens_per_second, int64_t *gap_ns, rn_error *err);
@@ -717,6 +732,14 @@ rn_status stream_make_answer(rn_stream *s, const rn_request *r, const output_for
                              const struct chat_prompt *p, const struct id_list *ids, rn_error *err);
 // chat_template.c
 rn_status model_make_template(const rn_model *m, rn_template **tmpl, rn_error *err);
+
+// vision/model_vision.c: of the models of an engine that take pictures. Prepared before the plan; bytes are those of the plan,
+// with the vectors that are kept; loaded after it.
+rn_status engine_prepare_visions(rn_engine *e, rn_error *err);
+uint64_t engine_vision_bytes(const rn_engine *e);
+rn_status engine_load_visions(rn_engine *e, rn_error *err);
+void engine_close_visions(rn_engine *e);
+int32_t model_picture_token(const rn_model *m); // of the rows of pictures
 
 // model_api.c
 bool model_is_end_token(const rn_model *m, int32_t id);

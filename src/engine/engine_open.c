@@ -34,6 +34,9 @@ static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_e
         return fail(err, RN_E_ARG, "draft_model: %zu is outside 0..%zu", o->draft_model, n_models - 1);
     if (o->reserved_bytes > INT64_MAX / 2) // sums of the plan stay in 64 bits
         return fail(err, RN_E_LIMIT, "reserved_bytes: %" PRIu64 ", limit %" PRId64, o->reserved_bytes, INT64_MAX / 2);
+    if (o->picture_cache_bytes > INT64_MAX / 4)
+        return fail(err, RN_E_LIMIT, "picture_cache_bytes: %" PRIu64 ", limit %" PRId64, o->picture_cache_bytes,
+                    INT64_MAX / 4);
     return check_range("target_itl_ms", o->target_itl_ms, 0, 60000, err);
 }
 
@@ -150,8 +153,9 @@ static rn_status load_model_slot(rn_engine *e, struct model_slot *l, rn_error *e
     l->rows = mem_calloc((size_t)l->lm->n_batch, sizeof *l->rows);
     l->parts = mem_calloc((size_t)l->lm->n_batch, sizeof *l->parts);
     l->order = mem_calloc((size_t)e->opt.n_streams, sizeof *l->order);
+    if (l->vision) l->inputs = mem_calloc((size_t)l->lm->n_batch, sizeof *l->inputs);
     model_slot_show(l);
-    return l->rows && l->parts && l->order
+    return l->rows && l->parts && l->order && (l->inputs || !l->vision)
                ? RN_OK
                : fail(err, RN_E_NOMEM, "engine: out of memory for steps of %d rows", l->lm->n_batch);
 }
@@ -202,8 +206,10 @@ rn_status engine_open_lms(rn_model *const *models, const struct given_lm *lms, s
     for (size_t i = 0; st == RN_OK && i < n_models; i++)
         st = prepare_model_slot(e, &e->model_slots[i], models[i], err);
     if (st == RN_OK) st = prepare_parts(e, err);
+    if (st == RN_OK) st = engine_prepare_visions(e, err);
     if (st == RN_OK) st = engine_plan(e, err);
     for (size_t i = 0; st == RN_OK && i < e->n_model_slots; i++) st = load_model_slot(e, &e->model_slots[i], err);
+    if (st == RN_OK) st = engine_load_visions(e, err);
     for (size_t i = 0; st == RN_OK && i < n_models; i++) model_slot_fill_slots(e, &e->model_slots[i]);
     if (st == RN_OK && e->opt.output_store_bytes)
         st = output_store_create(e->opt.output_store_bytes, &e->outputs, err);
@@ -239,7 +245,9 @@ void rn_engine_close(rn_engine *e) {
         mem_free(l->rows);
         mem_free(l->parts);
         mem_free(l->order);
+        mem_free(l->inputs);
     }
+    engine_close_visions(e);
     masks_ahead_free(&e->masks_ahead);
     output_store_destroy(e->outputs);
     pool_destroy(e->threads);

@@ -146,6 +146,7 @@ void rn_model_close(rn_model *m) {
     mem_free(m->tokenizer_error);
     model_close_adapters(m); // they refer to the package
     model_close_draft_heads(m);
+    vision_files_close(&m->vision);
     ngram_table_destroy(m->ngrams);
     package_close(m->pkg);
     mem_free(m);
@@ -250,6 +251,9 @@ rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *er
         .n_ff_expert = h->n_ff_expert,
         .left_out = package_left_out(m->pkg),
         .n_adapters = m->n_adapters,
+        .vision = m->vision.tower ? m->vision.info.family : NULL,
+        .n_picture_tokens = m->vision.tower ? vision_n_out(&m->vision.info) : 0,
+        .picture_token = m->vision.tower ? model_picture_token(m) : -1,
     };
     sized_write(&public_model_info, &own, info);
     return RN_OK;

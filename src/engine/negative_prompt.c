@@ -15,7 +15,7 @@ rn_status stream_guidance_create(rn_stream *s, const rn_request *r, rn_error *er
     rn_status st = RN_OK;
     if (r->guidance_scale == 1) return RN_OK;
     if (r->n_negative_prompt)
-        st = request_append_parts(l, r, "negative_prompt", r->negative_prompt, r->n_negative_prompt, &v, err);
+        st = request_append_parts(l, r, "negative_prompt", r->negative_prompt, r->n_negative_prompt, &v, NULL, err);
     else
         st = append(&v, s->tokens + n_prompt - 1, 1, err);
     if (st == RN_OK && v.n == 0)

@@ -203,7 +203,8 @@ static uint64_t streams_bytes(const rn_engine *e) {
 
 // Bytes outside of model slots: allocations before the plan, streams, finished answers, and the caller's reserved bytes.
 uint64_t plan_beside_bytes(const rn_engine *e) {
-    return e->tables_bytes + streams_bytes(e) + e->opt.output_store_bytes + e->opt.reserved_bytes;
+    return e->tables_bytes + streams_bytes(e) + e->opt.output_store_bytes + e->opt.reserved_bytes +
+           engine_vision_bytes(e);
 }
 
 struct table {
@@ -274,6 +275,7 @@ static void write_table(const rn_engine *e, bool in_lines, char *out, size_t siz
         {"vocabulary and tables", true, e->tables_bytes},
         {"streams", true, streams_bytes(e)},
         {"finished answers, for drafts", false, e->opt.output_store_bytes},
+        {"vision towers, and vectors of pictures", false, engine_vision_bytes(e)},
         {"the program and its connections", false, e->opt.reserved_bytes},
         {"together", true,
          mapped + made + repacked + adapters + buffers + pages + states + reserved + plan_beside_bytes(e)},

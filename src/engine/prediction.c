@@ -18,7 +18,7 @@ rn_status stream_read_prediction(const rn_stream *s, const rn_request *r, const 
     if (r->n_prediction == 0) return RN_OK;
     rn_status st = append(out, prompt->ids + prompt->n - n, n, err);
     if (st == RN_OK)
-        st = request_append_parts(s->model_slot, r, "prediction", r->prediction, r->n_prediction, out, err);
+        st = request_append_parts(s->model_slot, r, "prediction", r->prediction, r->n_prediction, out, NULL, err);
     if (st == RN_E_LIMIT || (st == RN_OK && out->n > (size_t)s->model_slot->n_ctx))
         return fail(err, RN_E_LIMIT, "prediction: longer than the context of %d tokens", s->model_slot->n_ctx);
     return st == RN_OK ? append(out, &end_mark, 1, err) : st;

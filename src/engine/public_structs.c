@@ -14,7 +14,8 @@
 
 FILLED_BY_CALLER(model_options, progress_user, &(const rn_model_options){.load = RN_LOAD_MAP})
 FILLED_BY_CALLER(engine_options, progress_user,
-                 &(const rn_engine_options){.kv_type = RN_KV_F16, .n_streams = 1, .n_queue = 64})
+                 &(const rn_engine_options){
+                     .kv_type = RN_KV_F16, .n_streams = 1, .n_queue = 64, .picture_cache_bytes = 256 << 20})
 FILLED_BY_CALLER(request, chat,
                  &(const rn_request){.add_special = true,
                                      .max_tokens = -1,

@@ -5,6 +5,7 @@
 #include "engine/banned.h"
 #include "engine/engine.h"
 #include "engine/params.h"
+#include "engine/picture_handle.h"
 #include "engine/public_structs.h"
 #include "engine/sampler_lists.h"
 #include <math.h>
@@ -94,25 +95,48 @@ static rn_status append_text(const struct model_slot *l, const rn_part *p, struc
     return st;
 }
 
+// A picture: so many rows of the model's token for pictures.
+static rn_status append_picture(const struct model_slot *l, const rn_part *p, struct id_list *v,
+                                struct prompt_pictures *pictures, rn_error *err) {
+    const size_t n_ctx = (size_t)l->n_ctx;
+    if (!p->picture) return fail(err, RN_E_ARG, "a picture: NULL");
+    if (!pictures) return fail(err, RN_E_ARG, "a picture: only a prompt has pictures");
+    if (!l->vision)
+        return fail(err, RN_E_UNSUPPORTED, "a picture: %s takes none here (rn_model_add_vision())",
+                    package_path(l->m->pkg));
+    const struct vision_info *const info = vision_info(l->vision);
+    const int32_t token = model_picture_token(l->m), n = vision_n_out(info);
+    if (v->n > n_ctx || (size_t)n > n_ctx - v->n)
+        return fail(err, RN_E_LIMIT, "%zu tokens with a picture of %d leave no room in the context of %zu",
+                    v->n + (size_t)n, (int)n, n_ctx);
+    rn_status st = prompt_pictures_add(pictures, l->vision, &p->picture->p, (int32_t)v->n, err);
+    for (int32_t i = 0; st == RN_OK && i < n; i++) st = ids_append(v, &token, 1, err);
+    return st;
+}
+
 rn_status request_append_parts(const struct model_slot *l, const rn_request *r, const char *what,
-                               const rn_part *parts, size_t n_parts, struct id_list *v, rn_error *err) {
+                               const rn_part *parts, size_t n_parts, struct id_list *v,
+                               struct prompt_pictures *pictures, rn_error *err) {
     const struct vocab *vocab = package_vocab(l->m->pkg);
     rn_status st = RN_OK;
     const bool wants_bos = r->add_special && v->n == 0 && vocab->add_bos && vocab->bos >= 0 && n_parts &&
-                           request_part(r, parts, 0).kind == RN_PART_TEXT;
+                           request_part(r, parts, 0).kind != RN_PART_IDS;
     for (size_t i = 0; i < n_parts && st == RN_OK; i++) {
         const rn_part part = request_part(r, parts, i), *const p = &part;
         if (p->kind == RN_PART_TEXT && p->n_text && !p->text)
             st = fail(err, RN_E_ARG, "%s[%zu].text: NULL with n_text %zu", what, i, p->n_text);
         else if (p->kind == RN_PART_TEXT)
             st = append_text(l, p, v, err);
-        else if ((st = check_ids("ids", p->ids, p->n_ids, l->lm->n_vocab, err)) == RN_OK)
+        else if (p->kind == RN_PART_PICTURE) {
+            if ((st = append_picture(l, p, v, pictures, err)) != RN_OK) st = fail_in(err, st, "%s[%zu]", what, i);
+        } else if ((st = check_ids("ids", p->ids, p->n_ids, l->lm->n_vocab, err)) == RN_OK)
             st = ids_append(v, p->ids, p->n_ids, err);
     }
     if (st == RN_OK && wants_bos && (v->n == 0 || v->ids[0] != vocab->bos)) {
         if ((st = ids_append(v, &vocab->bos, 1, err)) != RN_OK) return st;
         memmove(v->ids + 1, v->ids, (v->n - 1) * sizeof *v->ids);
         v->ids[0] = vocab->bos;
+        if (pictures) prompt_pictures_move(pictures, 1);
     }
     return st;
 }
@@ -121,7 +145,10 @@ static rn_status join_parts(rn_stream *s, const rn_request *r, struct id_list *v
     rn_status st = RN_OK;
     if (r->session) st = ids_append(v, r->session->tokens, (size_t)r->session->n_tokens, err);
     s->prefix.n_matched = (int32_t)v->n;
-    return st == RN_OK ? request_append_parts(s->model_slot, r, "parts", r->parts, r->n_parts, v, err) : st;
+    if (st == RN_OK) st = request_append_parts(s->model_slot, r, "parts", r->parts, r->n_parts, v, &s->pictures, err);
+    if (st == RN_OK && r->session && s->pictures.n)
+        return fail(err, RN_E_UNSUPPORTED, "session: keeps no pictures; give the whole prompt without one");
+    return st;
 }
 
 static rn_status check_prompt(const struct model_slot *l, const struct id_list *v, rn_error *err) {
@@ -137,7 +164,8 @@ static rn_status use_prompt(rn_stream *s, const rn_request *r, struct id_list *v
     if (p->model_slot != s->model_slot) return fail(err, RN_E_ARG, "prompt: belongs to another engine or model");
     if (r->session) return fail(err, RN_E_ARG, "prompt: excludes a session, to which it would be joined");
     if (!p->format != !r->chat) return fail(err, RN_E_ARG, "prompt: was not made of this request");
-    const rn_status st = ids_append(v, p->ids.ids, p->ids.n, err);
+    rn_status st = ids_append(v, p->ids.ids, p->ids.n, err);
+    if (st == RN_OK) st = prompt_pictures_share(&p->pictures, &s->pictures, err);
     return st == RN_OK && p->format ? stream_make_answer(s, r, p->format, &p->chat, &p->ids, err) : st;
 }
 
@@ -153,6 +181,15 @@ static rn_status make_healed_prompt(rn_stream *s, const rn_request *r, struct id
     s->text.heal_most = SIZE_MAX;
     const rn_status st = make_prompt(s, r, v, err);
     return st == RN_OK && r->token_healing ? stream_heal_prompt(s, r, v, err) : st;
+}
+
+// On this thread: the engine's steps go on meanwhile.
+static rn_status encode_pictures(rn_stream *s, rn_error *err) {
+    const int64_t before = clock_now_ns();
+    if (s->pictures.n == 0) return RN_OK;
+    const rn_status st = prompt_pictures_encode(&s->pictures, err);
+    s->time.pictures_ns = clock_now_ns() - before;
+    return st;
 }
 
 static rn_status set_limits(rn_stream *s, int32_t max_tokens, rn_error *err) {
@@ -435,6 +472,9 @@ rn_status rn_prompt_open(rn_engine *engine, const rn_request *req, rn_prompt **p
             if (st == RN_OK) st = ids_append(&p->ids, r->reply, r->n_reply, err);
         }
         if (st == RN_OK) st = check_prompt(s->model_slot, &p->ids, err);
+        if (st == RN_OK) st = encode_pictures(s, err);
+        p->pictures = s->pictures;
+        s->pictures = (struct prompt_pictures){0};
     }
     stream_destroy(s);
     if (st == RN_OK)
@@ -447,6 +487,7 @@ rn_status rn_prompt_open(rn_engine *engine, const rn_request *req, rn_prompt **p
 void rn_prompt_close(rn_prompt *p) {
     if (!p) return;
     chat_prompt_free(&p->chat);
+    prompt_pictures_free(&p->pictures);
     mem_free(p->ids.ids);
     mem_free(p);
 }
@@ -533,6 +574,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     if (st == RN_OK && (r->logprobs >= 0 || r->prompt_logprobs >= 0 || r->sampled_logprobs >= 0) &&
         !(s->scores.scratch = mem_calloc(stream_scratch_numbers(s->model_slot), sizeof *s->scores.scratch)))
         st = no_memory(err);
+    if (st == RN_OK) st = encode_pictures(s, err); // last, as it takes time
     mem_free(v.ids);
     mem_free(prediction.ids);
     if (st == RN_OK)
@@ -569,6 +611,32 @@ rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, s
     return st;
 }
 
+rn_status stream_create_prompt_reader(rn_engine *e, const rn_request *req, const char *strategy_name,
+                                      const void *params, rn_stream **out, rn_error *err) {
+    struct own_request own;
+    struct id_list v = {0};
+    rn_stream *made = NULL; // what makes the prompt
+    *out = NULL;
+    rn_status st = own_request_read(req, &own, err);
+    if (st == RN_OK) st = check_request(e, &own.r, err);
+    if (st == RN_OK && (own.r.session || own.r.prompt || own.r.chat))
+        st = fail(err, RN_E_ARG, "score: a prompt is made of parts, not of a session, a prompt or a chat");
+    if (st == RN_OK && !(made = new_stream(e, own.r.model))) st = no_memory(err);
+    if (st == RN_OK) st = make_prompt(made, &own.r, &v, err);
+    if (st == RN_OK) st = stream_create_reader(e, own.r.model, v.ids, v.n, strategy_name, params, out, err);
+    if (st == RN_OK) {
+        (*out)->pictures = made->pictures;
+        made->pictures = (struct prompt_pictures){0};
+        st = encode_pictures(*out, err);
+    }
+    stream_destroy(made);
+    mem_free(v.ids);
+    if (st == RN_OK) return RN_OK;
+    stream_destroy(*out);
+    *out = NULL;
+    return st;
+}
+
 void stream_destroy(rn_stream *s) {
     if (!s) return;
     if (s->session && s->state == STREAM_NEW) { // never submitted: the session is free again
@@ -599,5 +667,6 @@ void stream_destroy(rn_stream *s) {
     embedding_destroy(s->embed);
     prompt_scores_destroy(s->scores.prompt);
     answer_destroy(s->answer);
+    prompt_pictures_free(&s->pictures);
     mem_free(s);
 }

@@ -213,10 +213,12 @@ static void add_prompt_rows(struct model_slot *l, rn_stream *s, size_t n) {
         if (want & LM_WANT_LOGITS && l->n_logits == (size_t)l->lm->n_logits) break;
         l->n_logits += (want & LM_WANT_LOGITS) != 0;
         part.absorbs |= (want & LM_WANT_RESULTS) != 0;
+        struct lm_input *const in = l->inputs ? &l->inputs[l->n_rows] : NULL;
         l->rows[l->n_rows++] = (struct lm_row){.seq = q->seq,
                                                .token = q->tokens[at],
                                                .parent = LM_APPEND,
-                                               .want = want | (at == kept ? LM_WANT_STATE : 0)};
+                                               .want = want | (at == kept ? LM_WANT_STATE : 0),
+                                               .input = in && stream_row_input(s, q, at, in) ? in : NULL};
     }
     if (part.n == 0) {
         leave_out(s);

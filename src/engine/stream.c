@@ -129,20 +129,32 @@ rn_status stream_read_all(rn_stream *s, const char *what, rn_chunk *last, rn_err
     return RN_OK;
 }
 
-rn_status rn_score(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, rn_score_fn on_row, void *user,
-                   rn_error *err) {
-    rn_stream *s;
+static rn_status run_score(rn_stream *s, rn_error *err) {
     rn_chunk last;
     rn_chunk_init(&last);
-    if (!engine || !on_row) return fail(err, RN_E_ARG, "rn_score: NULL argument");
-    const struct score_params params = {on_row, user};
-    rn_status st = stream_create_reader(engine, model, ids, n_ids, "score", &params, &s, err);
-    if (st != RN_OK) return st;
-    if ((st = stream_submit(s, err)) != RN_OK) {
+    rn_status st = stream_submit(s, err);
+    if (st != RN_OK) {
         stream_destroy(s);
         return st;
     }
     st = stream_read_all(s, "score", &last, err);
     rn_stream_close(s);
     return st;
+}
+
+rn_status rn_score(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, rn_score_fn on_row, void *user,
+                   rn_error *err) {
+    rn_stream *s;
+    if (!engine || !on_row) return fail(err, RN_E_ARG, "rn_score: NULL argument");
+    const struct score_params params = {on_row, user};
+    const rn_status st = stream_create_reader(engine, model, ids, n_ids, "score", &params, &s, err);
+    return st == RN_OK ? run_score(s, err) : st;
+}
+
+rn_status rn_score_prompt(rn_engine *engine, const rn_request *req, rn_score_fn on_row, void *user, rn_error *err) {
+    rn_stream *s;
+    if (!engine || !req || !on_row) return fail(err, RN_E_ARG, "rn_score_prompt: NULL argument");
+    const struct score_params params = {on_row, user};
+    const rn_status st = stream_create_prompt_reader(engine, req, "score", &params, &s, err);
+    return st == RN_OK ? run_score(s, err) : st;
 }

@@ -53,6 +53,7 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
                    .rejected_prediction_tokens = s->play.drafts.n_predicted - s->play.drafts.n_predicted_right,
                    .model_rows = s->play.n_rows,
                    .speculates = s->play.speculates,
+                   .picture_tokens = prompt_pictures_n_rows(&s->pictures),
                    .miss = s->prefix.miss_text[0] ? s->prefix.miss_text : rn_miss_name(s->prefix.miss)};
     draft_counts_tell(&s->play.draft_counts, &s->end.usage);
     s->end.timing = (rn_timing){.struct_size = sizeof s->end.timing,
@@ -61,7 +62,8 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
                                 .first_token_ms = ms(s->time.begin, s->time.first),
                                 .decode_ms = ms(s->time.first, s->time.last),
                                 .token_ms = s->time.token_ms,
-                                .n_token_ms = s->time.token_ms ? (size_t)n_made : 0};
+                                .n_token_ms = s->time.token_ms ? (size_t)n_made : 0,
+                                .pictures_ms = (double)s->time.pictures_ns / 1e6};
     rn_chunk last = {
         .finish_reason = why,
         .finish_detail = s->end.detail,

@@ -122,12 +122,33 @@ static struct lm_seq_spec seq_spec(const rn_stream *s, const struct stream_seq *
                                 .whole_pages = s->prefix.whole_pages};
 }
 
+bool stream_row_input(const rn_stream *s, const struct stream_seq *q, int32_t at, struct lm_input *out) {
+    const int32_t end = prompt_pictures_end(&s->pictures), n = q->n < end ? q->n : end;
+    if (at >= n || q->model_slot != s->model_slot) return false;
+    if (q != main_seq(s) && memcmp(q->tokens, s->tokens, (size_t)n * sizeof *q->tokens) != 0) return false;
+    return prompt_pictures_input(&s->pictures, at, out);
+}
+
+// As lm_token_keys(), but for the rows of pictures.
+static const uint64_t *row_keys(const rn_stream *s, const struct stream_seq *q, int32_t n) {
+    lm *const m = q->model_slot->lm;
+    const int32_t end = prompt_pictures_end(&s->pictures);
+    const uint64_t *const keys = lm_token_keys(m, q->tokens, n);
+    for (int32_t i = 0; i < n && i < end; i++) {
+        struct lm_input in;
+        if (stream_row_input(s, q, i, &in))
+            m->keys[i] = lm_row_key(&(struct lm_row){.token = q->tokens[i], .input = &in});
+    }
+    return keys;
+}
+
 // Creates the lm's sequence with the longest prefix in the index.
 static rn_status make_seq(rn_stream *s, struct stream_seq *q, struct lm_prefix *found, rn_error *err) {
     lm *m = q->model_slot->lm;
     const struct lm_seq_spec spec = seq_spec(s, q);
     rn_status st;
-    do st = lm_match_tokens(m, &spec, q->tokens, most_cached(s, q), found, err);
+    const int32_t n = most_cached(s, q);
+    do st = lm_match_prefix(m, &spec, row_keys(s, q, n), n < m->n_ctx ? n : m->n_ctx, found, err);
     while (st == RN_E_LIMIT && session_make_room(s->engine, q->model_slot, NULL));
     if (st == RN_OK) q->seq = found->seq;
     return st;

@@ -113,6 +113,17 @@ static void add_model_slot(rn_engine *e, const struct model_slot *l, rn_engine_s
     }
 }
 
+static void add_pictures(const rn_engine *e, size_t first, size_t n, rn_engine_stats *to) {
+    for (size_t i = first; i < first + n; i++) {
+        const struct model_slot *const l = &e->model_slots[i];
+        struct vision_counts c;
+        const bool is_shared = n > 1 && l->weights_of && l->weights_of->vision == l->vision;
+        if (!l->vision || is_shared) continue;
+        vision_get_counts(l->vision, &c);
+        to->pictures_encoded += c.n_encoded, to->pictures_reused += c.n_found, to->picture_bytes += c.bytes;
+    }
+}
+
 // Sums the statistics of n model slots starting at `first`.
 static rn_status get_stats(rn_engine *e, size_t first, size_t n, rn_engine_stats *stats, rn_error *err) {
     rn_engine_stats own = {.struct_size = sizeof own};
@@ -121,6 +132,7 @@ static rn_status get_stats(rn_engine *e, size_t first, size_t n, rn_engine_stats
     mutex_lock(&e->lock);
     for (size_t i = first; i < first + n; i++) add_model_slot(e, &e->model_slots[i], &own);
     mutex_unlock(&e->lock);
+    add_pictures(e, first, n, &own);
     sized_write(&public_engine_stats, &own, stats);
     return RN_OK;
 }

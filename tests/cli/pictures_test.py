@@ -4,6 +4,7 @@
 Pillow is looked for in this Python, in the one that $RUNNEL_TEST_PYTHON names, and in the environment of `./dev setup --clients`; without it that
 comparison is skipped. RUNNEL_TEST_SEED sets the first picture, RUNNEL_TEST_FULL=1 makes it 20,000.
 """
+import json
 import os
 import struct
 import subprocess
@@ -72,9 +73,7 @@ def embed_writes_what_a_model_makes_of_a_picture():
 
 @test
 def embed_writes_features_and_the_vectors_of_the_text_model():
-    shared = Path(os.environ.get('RUNNEL_SHARED', ROOT.parent / 'shared')) / 'goldens/llava'
-    if not shared.is_dir():
-        raise Skip('no shared material: set RUNNEL_SHARED')
+    shared, _ = shared_llava()
     for stage, shape in [('features', b'(17, 48)'), ('projected', b'(16, 64)')]:
         file = decoded('-m', str(shared), '--image', str(shared / 'wide.png'), '--stage', stage, '-t', '1')
         check(b"'descr': '<f4', 'fortran_order': False, 'shape': " + shape in file[:192], file[:192])
@@ -84,6 +83,69 @@ def embed_writes_features_and_the_vectors_of_the_text_model():
         check(max(abs(a - b) for a, b in zip(got, want)) < 2e-4, stage)
         check(decoded('-m', str(shared), '--image', str(shared / 'wide.png'), '--stage', stage, '-t', '3', '--cpu', 'ref') == file, stage)
     r = runnel('embed', '-m', str(ROOT / 'models/stories.gguf'), '--image', str(shared / 'wide.png'), '--stage', 'features', '--npy', 'x.npy')
+    check(r.code == 1 and 'pictures need a model folder' in r.err, r.err)
+
+
+def shared_llava():
+    shared = Path(os.environ.get('RUNNEL_SHARED', ROOT.parent / 'shared')) / 'goldens/llava'
+    if not shared.is_dir():
+        raise Skip('no shared material: set RUNNEL_SHARED')
+    return shared, {case['name']: case for case in json.loads((shared / 'cases.json').read_text())['cases']}
+
+
+def answer(*args, **more):
+    lines = [json.loads(line) for line in runnel('run', *args, '--temp', '0', '-n', '32', '--ignore-eos', '--kv-type', 'f32', '--json', **more).ok().out.splitlines()]
+    return sum((line['tokens'] for line in lines), []), lines[-1]
+
+
+@test
+def run_answers_about_pictures_in_a_text_or_in_ids():
+    shared, cases = shared_llava()
+    case = cases['two-images']
+    pictures = [arg for name in case['images'] for arg in ('--image', str(shared / f'{name}.png'))]
+    text = '<s><|user|><image> and <image>: what differs?<|end|><|assistant|>'
+    ids = ','.join(map(str, case['ids']))
+    once = ids.replace(','.join(['278'] * 16), '278')
+    for args in (['--parse-special', '-p', text], ['--ids', ids], ['--ids', once]):
+        tokens, last = answer('-m', str(shared), *args, *pictures)
+        check(tokens == case['greedy'], args, tokens)
+        check(last['usage']['prompt_tokens'] == 52 and last['usage']['picture_tokens'] == 32 and last['timing']['pictures_ms'] > 0, last)
+    # Without a place of its own a picture stands before the text.
+    case = cases['image-first']
+    tokens, _ = answer('-m', str(shared), '-p', '?', '--image', '-', stdin=(shared / 'alpha.png').read_bytes())
+    check(tokens == case['greedy'], tokens)
+
+
+@test
+def score_has_the_logits_of_prompts_with_pictures():
+    shared, cases = shared_llava()
+    case = cases['one-image']
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / 'out.npy'
+        for args in (['-p', '<s><|user|>Describe <image> in a word.<|end|><|assistant|>', '--parse-special'], ['--ids', ','.join(map(str, case['ids']))]):
+            r = runnel('score', '-m', str(shared), *args, '--image', str(shared / 'wide.png'), '--kv-type', 'f32', '--logits', str(out), '--json').ok()
+            n = 37 * 288
+            got, want = (struct.unpack(f'<{n}f', path.read_bytes()[-4 * n:]) for path in (out, shared / case['logits']))
+            worst = max(abs(a - b) for a, b in zip(got, want))
+            check(worst < 2e-4, worst)
+            scores = json.loads(r.out)
+            check([i for i, x in enumerate(scores['nll']) if x is None] == list(range(10, 26)) and scores['ppl'] > 1, scores['nll'])
+
+
+@test
+def pictures_that_have_no_place_are_refused():
+    shared, _ = shared_llava()
+    wide = str(shared / 'wide.png')
+    for args, code, why in [(['run', '-p', '<image> <image>', '--image', wide], 2, 'has 2 places for pictures (<image>), and there are 1 of --image'),
+                            (['run', '--ids', '272', '--image', wide], 2, '--ids: has 0 places for pictures'),
+                            (['run', '--chat', 'x', '--image', wide], 2, '--image: has no effect with --chat'),
+                            (['run', '-p', 'x', '--image', str(shared / 'cases.json')], 1, 'not a picture by its first bytes'),
+                            (['run', '-p', 'x', *['--image', wide] * 17], 2, 'more than 16 pictures'),
+                            (['score', '-p', 'x', '--image', wide, '--kl', str(shared)], 2, '--kl: has no effect with --image'),
+                            (['score', '--image', '-'], 2, '--image -: stdin is what the text is read from')]:
+        r = runnel(args[0], '-m', str(shared), *args[1:])
+        check(r.code == code and why in r.err, args, r.code, r.err)
+    r = runnel('run', '-m', str(ROOT / 'models/stories.gguf'), '-p', 'x', '--image', wide)
     check(r.code == 1 and 'pictures need a model folder' in r.err, r.err)
 
 

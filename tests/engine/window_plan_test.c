@@ -42,8 +42,8 @@ TEST(layers_with_a_window_are_planned_for_windows_and_more_context_fits) {
     rn_engine_info info, less;
     o.n_streams = 1;
     o.n_batch = 64;
-    // Twice, as below.
-    if (model && plan_of(model, &o, &info) && plan_of(model, &o, &info)) {
+    // Three times, as below: until malloc() rounds as it did the time before.
+    if (model && plan_of(model, &o, &info) && plan_of(model, &o, &info) && plan_of(model, &o, &info)) {
         const uint64_t all = info.kv_bytes_per_token * (uint64_t)info.n_kv; // as if each layer kept every position
         check_note("%llu bytes, %llu with all positions", (unsigned long long)info.kv_bytes, (unsigned long long)all);
         CHECK_INT(info.n_ctx, 16384);

@@ -1,10 +1,12 @@
 // engine/vision/vision.c - see vision.h.
 #include "engine/vision/vision.h"
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/thread.h"
+#include "engine/vision/vector_store.h"
 #include "lm/lm_real.h"
 #include "model/model.h"
 #include <inttypes.h>
@@ -24,12 +26,14 @@ struct part {
 };
 
 struct vision {
-    struct vision_files files;
+    const struct vision_files *files;
     struct part tower, projector;
     pool *threads;
-    mutex lock; // around a picture
-    bool has_lock;
-    uint64_t n_steps;
+    mutex lock;       // around a picture
+    mutex store_lock; // around the store; taken after the other one
+    bool has_lock, has_store_lock;
+    uint64_t n_steps, n_encoded;
+    struct vector_store store;
 };
 
 // ---- open and close -----------------------------------------------------------------------------------------------------
@@ -74,19 +78,24 @@ static void close_part(struct part *p) {
     mem_free(p->inputs);
 }
 
-rn_status vision_open(const char *path, const struct vision_spec *spec, struct vision **out, rn_error *err) {
+rn_status vision_create(const struct vision_files *files, const struct vision_spec *spec, struct vision **out,
+                        rn_error *err) {
     struct vision *const v = mem_calloc(1, sizeof *v);
     *out = NULL;
     if (!v) return fail(err, RN_E_NOMEM, "vision: out of memory");
-    rn_status st = vision_files_open(path, &v->files, err);
-    if (st == RN_OK) v->has_lock = (st = mutex_init(&v->lock, err)) == RN_OK;
+    v->files = files;
+    v->store.most_bytes = spec->cache_bytes;
+    v->store.seed = clock_entropy(); // so that nobody can make two pictures of one key
+    rn_status st = mutex_init(&v->lock, err);
+    v->has_lock = st == RN_OK;
+    if (st == RN_OK) v->has_store_lock = (st = mutex_init(&v->store_lock, err)) == RN_OK;
     if (st == RN_OK) st = pool_create(spec->n_threads, &v->threads, err);
-    if (st == RN_OK) st = open_part(&v->tower, v->files.tower, vision_n_rows(&v->files.info), v, spec, err);
-    if (st == RN_OK) st = open_part(&v->projector, v->files.projector, vision_n_out(&v->files.info), v, spec, err);
+    if (st == RN_OK) st = open_part(&v->tower, files->tower, vision_n_rows(&files->info), v, spec, err);
+    if (st == RN_OK) st = open_part(&v->projector, files->projector, vision_n_out(&files->info), v, spec, err);
     if (st == RN_OK)
         *out = v;
     else
-        vision_close(v);
+        vision_destroy(v);
     return st;
 }
 
@@ -106,17 +115,18 @@ rn_status vision_load(struct vision *v, rn_error *err) {
     return st == RN_OK ? load_part(&v->projector, err) : st;
 }
 
-void vision_close(struct vision *v) {
+void vision_destroy(struct vision *v) {
     if (!v) return;
+    vector_store_free(&v->store);
     close_part(&v->tower);
     close_part(&v->projector);
     pool_destroy(v->threads);
+    if (v->has_store_lock) mutex_destroy(&v->store_lock);
     if (v->has_lock) mutex_destroy(&v->lock);
-    vision_files_close(&v->files);
     mem_free(v);
 }
 
-const struct vision_info *vision_info(const struct vision *v) { return &v->files.info; }
+const struct vision_info *vision_info(const struct vision *v) { return &v->files->info; }
 
 // ---- a picture ----------------------------------------------------------------------------------------------------------
 
@@ -141,7 +151,7 @@ static rn_status run_part(struct vision *v, struct part *p, size_t n, float *out
 
 // Pixels [3][height][width] as a row for each patch, channel by channel, behind that of the class.
 static void put_patches(struct vision *v, const float *pixels) {
-    const struct vision_info *const info = &v->files.info;
+    const struct vision_info *const info = &v->files->info;
     const size_t side = (size_t)info->patch_size, grid = (size_t)info->grid, n_wide = side * grid;
     float *to = v->tower.in;
     if (info->has_class) {
@@ -158,7 +168,7 @@ static void put_patches(struct vision *v, const float *pixels) {
 
 // Features as rows of the projector: neighbours side by side, zeros where the grid ends.
 static void put_features(struct vision *v, const float *features) {
-    const struct vision_info *const info = &v->files.info;
+    const struct vision_info *const info = &v->files->info;
     const size_t grid = (size_t)info->grid, merge = (size_t)info->n_merge, n = (size_t)v->tower.lm->n_embd;
     const size_t side = ceil_div(grid, merge);
     float *to = v->projector.in;
@@ -176,12 +186,12 @@ static void put_features(struct vision *v, const float *features) {
 }
 
 static rn_status check_pixels(const struct vision *v, const struct pixels *p, rn_error *err) {
-    const size_t side = (size_t)v->files.info.patch_size * (size_t)v->files.info.grid;
+    const size_t side = (size_t)v->files->info.patch_size * (size_t)v->files->info.grid;
     // Pixels beyond the last whole patch are not read, as a convolution does not.
     if (p->n_dims == 3 && p->shape[0] == 3 && p->shape[1] == side && p->shape[2] == side) return RN_OK;
     return fail(err, RN_E_FORMAT,
                 "%s: preprocessor_config.json makes %zu x %zu pixels of it, the tower reads %zu x %zu",
-                package_path(v->files.tower), p->shape[2], p->shape[1], side, side);
+                package_path(v->files->tower), p->shape[2], p->shape[1], side, side);
 }
 
 static rn_status check_finite(const struct vision *v, const struct vision_rows *r, rn_error *err) {
@@ -189,41 +199,103 @@ static rn_status check_finite(const struct vision *v, const struct vision_rows *
         if (!isfinite(r->values[i]))
             return fail(err, RN_E_FORMAT,
                         "%s: the vision tower makes a number of the picture that is not finite, in row %zu",
-                        package_path(v->files.tower), i / r->width);
+                        package_path(v->files->tower), i / r->width);
     return RN_OK;
 }
 
 static rn_status encode(struct vision *v, const struct pixels *pixels, float *features, struct vision_rows *out,
                         enum vision_stage stage, rn_error *err) {
     put_patches(v, pixels->values);
-    rn_status st = run_part(v, &v->tower, (size_t)vision_n_rows(&v->files.info), features, err);
+    rn_status st = run_part(v, &v->tower, (size_t)vision_n_rows(&v->files->info), features, err);
     if (st != RN_OK || stage == VISION_FEATURES) return st;
     put_features(v, features);
     return run_part(v, &v->projector, out->n, out->values, err);
 }
 
-rn_status vision_encode(struct vision *v, const struct pixels *pixels, enum vision_stage stage,
-                        struct vision_rows *out, rn_error *err) {
+static void drop(struct vision_rows *r) {
+    mem_free(r->values);
+    *r = (struct vision_rows){0};
+}
+
+// With the lock held.
+static rn_status encode_locked(struct vision *v, const struct pixels *pixels, enum vision_stage stage,
+                               struct vision_rows *out, rn_error *err) {
     const bool is_last = stage == VISION_PROJECTED;
     const struct lm *const last = is_last ? v->projector.lm : v->tower.lm;
-    const size_t n_rows = (size_t)vision_n_rows(&v->files.info);
-    *out = (struct vision_rows){.n = is_last ? (size_t)vision_n_out(&v->files.info) : n_rows,
+    const size_t n_rows = (size_t)vision_n_rows(&v->files->info);
+    *out = (struct vision_rows){.n = is_last ? (size_t)vision_n_out(&v->files->info) : n_rows,
                                 .width = (size_t)last->n_embd};
     rn_status st = check_pixels(v, pixels, err);
-    if (st != RN_OK) return st;
-    out->values = mem_calloc(out->n * out->width, sizeof *out->values);
+    if (st == RN_OK) out->values = mem_calloc(out->n * out->width, sizeof *out->values);
+    if (st != RN_OK || !out->values) return st != RN_OK ? st : fail(err, RN_E_NOMEM, "picture: out of memory");
     float *const features =
         is_last ? mem_calloc(n_rows * (size_t)v->tower.lm->n_embd, sizeof *features) : out->values;
-    if (!out->values || !features) st = fail(err, RN_E_NOMEM, "vision: out of memory for %zu rows", n_rows);
-    if (st == RN_OK) {
+    st = features ? encode(v, pixels, features, out, stage, err) : fail(err, RN_E_NOMEM, "picture: out of memory");
+    if (is_last) mem_free(features);
+    return st == RN_OK ? check_finite(v, out, err) : st;
+}
+
+rn_status vision_encode(struct vision *v, const struct pixels *pixels, enum vision_stage stage,
+                        struct vision_rows *out, rn_error *err) {
+    mutex_lock(&v->lock);
+    const rn_status st = encode_locked(v, pixels, stage, out, err);
+    mutex_unlock(&v->lock);
+    if (st != RN_OK) drop(out);
+    return st;
+}
+
+// ---- vectors that are kept ----------------------------------------------------------------------------------------------
+
+static struct stored_vectors *find(struct vision *v, uint64_t key, const struct pixels *pixels) {
+    mutex_lock(&v->store_lock);
+    struct stored_vectors *const e = vector_store_find(&v->store, key, pixels);
+    mutex_unlock(&v->store_lock);
+    return e;
+}
+
+static rn_status encode_and_keep(struct vision *v, uint64_t key, struct pixels *pixels, struct stored_vectors **out,
+                                 rn_error *err) {
+    struct vision_rows rows = {0};
+    rn_status st = encode_locked(v, pixels, VISION_PROJECTED, &rows, err);
+    mutex_lock(&v->store_lock);
+    v->n_encoded += st == RN_OK;
+    if (st == RN_OK) st = vector_store_add(&v->store, key, pixels, &rows, out, err);
+    mutex_unlock(&v->store_lock);
+    drop(&rows);
+    return st;
+}
+
+rn_status vision_get(struct vision *v, struct pixels *pixels, const struct vision_vectors **out, rn_error *err) {
+    const uint64_t key = vector_store_key(&v->store, pixels);
+    struct stored_vectors *e = find(v, key, pixels);
+    rn_status st = RN_OK;
+    *out = NULL;
+    if (!e) {
         mutex_lock(&v->lock);
-        st = encode(v, pixels, features, out, stage, err);
+        // Another thread may have encoded it meanwhile.
+        if (!(e = find(v, key, pixels))) st = encode_and_keep(v, key, pixels, &e, err);
         mutex_unlock(&v->lock);
     }
-    if (st == RN_OK) st = check_finite(v, out, err);
-    if (is_last) mem_free(features);
-    if (st == RN_OK) return RN_OK;
-    mem_free(out->values);
-    *out = (struct vision_rows){0};
+    mem_free(pixels->values);
+    *pixels = (struct pixels){0};
+    if (st == RN_OK) *out = &e->v;
     return st;
+}
+
+void vision_use(struct vision *v, const struct vision_vectors *of) {
+    mutex_lock(&v->store_lock);
+    ((struct stored_vectors *)of)->n_users++;
+    mutex_unlock(&v->store_lock);
+}
+
+void vision_release(struct vision *v, const struct vision_vectors *of) {
+    mutex_lock(&v->store_lock);
+    ((struct stored_vectors *)of)->n_users--;
+    mutex_unlock(&v->store_lock);
+}
+
+void vision_get_counts(struct vision *v, struct vision_counts *out) {
+    mutex_lock(&v->store_lock);
+    *out = (struct vision_counts){v->n_encoded, v->store.n_found, v->store.bytes};
+    mutex_unlock(&v->store_lock);
 }

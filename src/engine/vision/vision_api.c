@@ -7,6 +7,7 @@
 #include "engine/vision/vision.h"
 
 struct rn_vision {
+    struct vision_files files;
     struct vision *v;
 };
 
@@ -30,7 +31,8 @@ rn_status rn_vision_open(const char *path, int32_t n_threads, const char *cpu, r
     if (st != RN_OK) return st;
     rn_vision *const made = mem_calloc(1, sizeof *made);
     if (!made) return fail(err, RN_E_NOMEM, "vision: out of memory");
-    st = vision_open(path, &spec, &made->v, err);
+    st = vision_files_open(path, &made->files, err);
+    if (st == RN_OK) st = vision_create(&made->files, &spec, &made->v, err);
     if (st == RN_OK) st = vision_load(made->v, err);
     if (st == RN_OK)
         *out = made;
@@ -58,6 +60,8 @@ rn_status rn_vision_encode(rn_vision *v, const rn_picture *p, rn_vision_stage st
 }
 
 void rn_vision_close(rn_vision *v) {
-    if (v) vision_close(v->v);
+    if (!v) return;
+    vision_destroy(v->v);
+    vision_files_close(&v->files);
     mem_free(v);
 }

@@ -252,9 +252,28 @@ static rn_status describe(const struct folder *f, const struct hf_config *c, rn_
     return describe_parts(f, err);
 }
 
-rn_status folder_load(const struct folder *f, const struct package_options *o, rn_error *err) {
+// VILA's folders hold the text model in llm/, the vision part beside it (formats/vision/).
+static rn_status find_text(struct folder *f, rn_error *err) {
+    struct package_file file;
+    struct json_tree tree = {0};
+    bool found;
+    const rn_status st = folder_open_json(f, config_name, FOLDER_MAX_CONFIG_BYTES, &file, &tree, &found, err);
+    if (st == RN_OK && found) {
+        const struct json_node *const classes = json_member(&tree.nodes[0], "architectures");
+        if (classes && classes->kind == JSON_ARRAY && classes->n_items > 0 &&
+            json_is(json_first(classes), "LlavaLlamaModel"))
+            f->sub = "llm";
+    }
+    json_free(&tree);
+    package_file_close(&file);
+    return st;
+}
+
+rn_status folder_load(const struct folder *given, const struct package_options *o, rn_error *err) {
+    struct folder in = *given, *const f = &in;
     struct hf_config c;
-    rn_status st = read_config(f, &c, err);
+    rn_status st = find_text(f, err);
+    if (st == RN_OK) st = read_config(f, &c, err);
     if (st == RN_OK) st = read_weights(f, &c, o, err);
     if (st == RN_OK) st = package_folder_vocab(f, err);
     if (st == RN_OK) st = package_in_file(f->path, hparams_check_vocab(&c.raw, f->p, err), err);

@@ -159,6 +159,16 @@ static rn_status read_feature_layer(const struct json_node *root, const char *na
     return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
 }
 
+// Two spellings, of published checkpoints and of transformers 5. Whether the text model has such a token, who joins the two checks.
+static rn_status read_image_token(const struct json_node *root, struct vision_info *out, rn_error *err) {
+    const char *const name = json_member(root, "image_token_index") ? "image_token_index" : "image_token_id";
+    const struct json_node *const v = json_member(root, name);
+    int64_t n = -1;
+    const rn_status st = v ? json_int(v, 0, INT32_MAX, &n, err) : RN_OK;
+    if (v) out->image_token = (int32_t)n;
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
+}
+
 static rn_status need_object(const struct json_node *root, const char *name, const struct json_node **out,
                              rn_error *err) {
     *out = json_member(root, name);
@@ -176,7 +186,8 @@ static rn_status read_llava(const struct folder *f, const struct json_node *root
     const char *takes = "";
     int64_t layer = -2;
     out->projector = "mlp_gelu";
-    out->n_text = 4096; // LlamaConfig's
+    out->n_text = 4096;          // LlamaConfig's
+    v->info.image_token = 32000; // LlavaConfig's
     (void)f;
     rn_status st = need_object(root, "vision_config", &tower, err);
     if (st == RN_OK) st = need_object(root, "text_config", &text, err);
@@ -281,6 +292,7 @@ rn_status vision_config_read(const struct folder *f, struct vision_files *v, str
     bool found;
     *out = (struct vision_config){0};
     v->info.n_merge = 1;
+    v->info.image_token = -1;
     rn_status st = folder_open_json(f, "config.json", FOLDER_MAX_CONFIG_BYTES, &file, &tree, &found, err);
     if (st == RN_OK && !found) {
         st = fail(err, RN_E_IO, "%s: is a directory without config.json, so not a model folder",
@@ -292,6 +304,7 @@ rn_status vision_config_read(const struct folder *f, struct vision_files *v, str
         if (st == RN_OK) {
             v->info.family = family->name;
             st = family->read(f, &tree.nodes[0], v, out, err);
+            if (st == RN_OK) st = read_image_token(&tree.nodes[0], &v->info, err);
             if (st == RN_OK && v->info.n_merge > 1 && v->info.has_class && v->info.keeps_class)
                 st = fail(err, RN_E_UNSUPPORTED, "%s: a class row among patches that are merged", family->name);
         }

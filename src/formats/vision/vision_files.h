@@ -19,7 +19,8 @@ struct vision_info {
     // n_merge x n_merge neighbours, side by side, make one row of the projector; a grid whose sides are no multiples is padded with
     // zeros below and to the right.
     int32_t n_merge;
-    int32_t n_embd_out; // of the projector's rows
+    int32_t n_embd_out;  // of the projector's rows
+    int32_t image_token; // the text model's token in a picture's place; -1: the folder names none
     struct pipeline pipeline;
 };
 

@@ -1,0 +1,111 @@
+// app/pictures.c - see pictures.h.
+#include "app/pictures.h"
+#include "app/files.h"
+#include "app/machine.h"
+#include "app/numbers.h"
+#include "app/say.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { FILE_LIMIT = 20 << 20 }; // what the library reads: docs/limits.md
+static const char placeholder[] = "<image>";
+enum { N_PLACEHOLDER = sizeof placeholder - 1 };
+
+static bool take_image(void *target, const char *value, char *why) {
+    pictures *const p = target;
+    if (p->n == PICTURES_MOST) {
+        snprintf(why, NUMBER_WHY, "more than %d pictures", PICTURES_MOST);
+        return false;
+    }
+    p->paths[p->n++] = value;
+    return true;
+}
+
+const option pictures_rows[1] = {
+    {0, "image", "FILE", OPTION_EACH, .each = take_image,
+     .help =
+         "a picture in the prompt, for models that see: PNG, JPEG, WebP, GIF or BMP; repeatable, - is stdin. It stands in "
+         "place of \"<image>\", each in its turn, or before the prompt where that has none"},
+};
+
+bool pictures_read_stdin(const pictures *p) {
+    for (size_t i = 0; i < p->n; i++)
+        if (strcmp(p->paths[i], "-") == 0) return true;
+    return false;
+}
+
+int pictures_open(pictures *p) {
+    for (size_t i = 0; i < p->n; i++) {
+        bytes file = {0};
+        rn_error err = {0};
+        if (!file_read(p->paths[i], FILE_LIMIT, &file)) return EXIT_CODE_FAILED;
+        const rn_status st = rn_picture_open(file.data, file.n, &p->open[i], &err);
+        bytes_free(&file);
+        if (st != RN_OK) {
+            say("%s: %s", p->paths[i], err.text);
+            return EXIT_CODE_FAILED;
+        }
+    }
+    return EXIT_CODE_OK;
+}
+
+static void add_part(pictures *p, rn_part part) { p->parts[p->n_parts++] = part; }
+static void add_picture(pictures *p, size_t i) {
+    add_part(p, (rn_part){.kind = RN_PART_PICTURE, .picture = p->open[i]});
+}
+
+static const char *find_placeholder(const char *at, const char *end) {
+    return memmem(at, (size_t)(end - at), placeholder, N_PLACEHOLDER);
+}
+
+static int refuse_count(const pictures *p, const char *where, size_t n) {
+    say("%s: has %zu places for pictures (%s), and there are %zu of --image", where, n, placeholder, p->n);
+    return EXIT_CODE_USAGE;
+}
+
+int pictures_in_text(pictures *p, const rn_part *text) {
+    const char *at = text->text, *const end = at + text->n_text;
+    size_t n_places = 0, n = 0;
+    p->n_parts = 0;
+    for (const char *c = at; (c = find_placeholder(c, end)) != NULL; c += N_PLACEHOLDER) n_places++;
+    if (n_places && n_places != p->n) return refuse_count(p, "prompt", n_places);
+    for (; !n_places && n < p->n; n++) add_picture(p, n);
+    for (;; n++) {
+        const char *const next = n < p->n ? find_placeholder(at, end) : NULL;
+        rn_part part = *text;
+        part.text = at, part.n_text = (size_t)((next ? next : end) - at);
+        if (part.n_text || p->n == 0) add_part(p, part);
+        if (!next) return EXIT_CODE_OK;
+        add_picture(p, n);
+        at = next + N_PLACEHOLDER;
+    }
+}
+
+int pictures_in_ids(pictures *p, const rn_model *model, const int32_t *ids, size_t n) {
+    rn_model_info info = {.struct_size = sizeof info};
+    rn_error err = {0};
+    size_t i_picture = 0, from = 0;
+    p->n_parts = 0;
+    if (rn_model_get_info(model, &info, &err) != RN_OK) return machine_failed(&err);
+    const size_t n_each = (size_t)info.n_picture_tokens;
+    for (size_t i = 0; i < n && p->n;) {
+        size_t n_run = 0;
+        while (i + n_run < n && n_run < n_each && ids[i + n_run] == info.picture_token) n_run++;
+        if (n_run == 0) {
+            i++;
+            continue;
+        }
+        if (i_picture == p->n) return refuse_count(p, "--ids", i_picture + 1);
+        if (i > from) add_part(p, (rn_part){.kind = RN_PART_IDS, .ids = ids + from, .n_ids = i - from});
+        add_picture(p, i_picture++);
+        i += n_run == n_each ? n_run : 1;
+        from = i;
+    }
+    if (i_picture != p->n) return refuse_count(p, "--ids", i_picture);
+    if (n > from) add_part(p, (rn_part){.kind = RN_PART_IDS, .ids = ids + from, .n_ids = n - from});
+    return EXIT_CODE_OK;
+}
+
+void pictures_free(pictures *p) {
+    for (size_t i = 0; i < p->n; i++) rn_picture_close(p->open[i]);
+}

@@ -1,0 +1,80 @@
+// engine/vision/model_vision.c - the vision part of a model, and of the engines that run it.
+#include "engine/engine.h"
+#include <inttypes.h>
+#include <string.h>
+
+int32_t model_picture_token(const rn_model *m) {
+    return m->vision.info.image_token >= 0 ? m->vision.info.image_token
+                                           : 0; // any valid one: its embedding is not read
+}
+
+static rn_status check_fit(const rn_model *m, const struct vision_files *v, rn_error *err) {
+    const struct hparams *const h = package_hparams(m->pkg);
+    if (v->info.n_embd_out != h->n_embd)
+        return fail(err, RN_E_FORMAT, "%s: pictures become vectors of %" PRId32 " numbers, %s reads %" PRId32,
+                    package_path(v->tower), v->info.n_embd_out, package_path(m->pkg), h->n_embd);
+    if (v->info.image_token >= h->n_vocab)
+        return fail(err, RN_E_FORMAT, "%s: token %" PRId32 " stands for pictures, %s has 0..%" PRId32,
+                    package_path(v->tower), v->info.image_token, package_path(m->pkg), h->n_vocab - 1);
+    return RN_OK;
+}
+
+rn_status rn_model_add_vision(rn_model *m, const char *path, rn_error *err) {
+    struct vision_files v;
+    if (!m) return fail(err, RN_E_ARG, "rn_model_add_vision: NULL argument");
+    if (atomic_load(&m->is_open))
+        return fail(err, RN_E_STATE, "vision: an engine has been opened with the model; add it before");
+    if (m->vision.tower) return fail(err, RN_E_STATE, "vision: the model has a vision part");
+    rn_status st = vision_files_open(path ? path : package_path(m->pkg), &v, err);
+    if (st != RN_OK) return st;
+    if ((st = check_fit(m, &v, err)) == RN_OK)
+        m->vision = v;
+    else
+        vision_files_close(&v);
+    return st;
+}
+
+static rn_status prepare(rn_engine *e, struct model_slot *l, rn_error *err) {
+    if (!l->m->vision.tower) return RN_OK;
+    if (l->weights_of && l->weights_of->m == l->m) {
+        l->vision = l->weights_of->vision;
+        return RN_OK;
+    }
+    if (l->program && model_program(l->program)->n_vector != l->m->vision.info.n_embd_out)
+        return fail(err, RN_E_UNSUPPORTED, "%s: architecture '%s' takes no input vectors, so no pictures",
+                    package_path(l->m->pkg), package_hparams(l->m->pkg)->arch);
+    const struct vision_spec spec = {.n_threads = pool_n_threads(e->threads),
+                                     .kernels = e->kernels,
+                                     .keeps_rows = e->opt.no_repack,
+                                     .cache_bytes = e->opt.picture_cache_bytes};
+    return vision_create(&l->m->vision, &spec, &l->vision, err);
+}
+
+static bool owns(const struct model_slot *l) {
+    return l->vision && !(l->weights_of && l->weights_of->vision == l->vision);
+}
+
+rn_status engine_prepare_visions(rn_engine *e, rn_error *err) {
+    rn_status st = RN_OK;
+    for (size_t i = 0; st == RN_OK && i < e->n_models; i++) st = prepare(e, &e->model_slots[i], err);
+    return st;
+}
+
+uint64_t engine_vision_bytes(const rn_engine *e) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < e->n_models; i++)
+        if (owns(&e->model_slots[i])) n += vision_bytes(e->model_slots[i].vision) + e->opt.picture_cache_bytes;
+    return n;
+}
+
+rn_status engine_load_visions(rn_engine *e, rn_error *err) {
+    rn_status st = RN_OK;
+    for (size_t i = 0; st == RN_OK && i < e->n_models; i++)
+        if (owns(&e->model_slots[i])) st = vision_load(e->model_slots[i].vision, err);
+    return st;
+}
+
+void engine_close_visions(rn_engine *e) {
+    for (size_t i = 0; i < e->n_models; i++)
+        if (owns(&e->model_slots[i])) vision_destroy(e->model_slots[i].vision);
+}
