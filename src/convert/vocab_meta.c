@@ -109,6 +109,10 @@ static void warn_of_losses(const struct vocab *v, const log_sink *log) {
         [NORM_PREPEND] = "text put before it",
         [NORM_REPLACE] = "replaced text",
         [NORM_CHARSMAP] = "SentencePiece's map of characters",
+        [NORM_BERT_CLEAN] = "no control characters",
+        [NORM_BERT_HAN] = "Chinese characters apart",
+        [NORM_BERT_ACCENTS] = "no accents",
+        [NORM_BERT_PUNCTUATION] = "punctuation apart",
     };
     int32_t n_flagged = 0;
     for (int32_t i = 0; i < v->n_norms; i++)

@@ -4,6 +4,7 @@
 #include "tokenizer/charsmap.h"
 #include "tokenizer/pattern.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/bert_text.h"
 #include "tokenizer/trie.h"
 #include "tokenizer/unicode_forms.h"
 #include "tokenizer/unicode_late.h"
@@ -187,7 +188,18 @@ static rn_status run_charsmap(const struct job *j, rn_error *err) {
     return RN_OK;
 }
 
-static rn_status (*const runs[])(const struct job *j, rn_error *err) = {
+#define RUN_BERT(name, function)                                                                                     \
+    static rn_status name(const struct job *j, rn_error *err) {                                                      \
+        (void)err;                                                                                                   \
+        function(j->s, j->n, j->out);                                                                                \
+        return RN_OK;                                                                                                \
+    }
+RUN_BERT(run_bert_clean, bert_clean)
+RUN_BERT(run_bert_han, bert_space_han)
+RUN_BERT(run_bert_accents, bert_strip_accents)
+RUN_BERT(run_bert_punctuation, bert_space_punctuation)
+
+static rn_status (*const runs[N_NORM_KINDS])(const struct job *j, rn_error *err) = {
     [NORM_NFC] = run_form,
     [NORM_NFD] = run_form,
     [NORM_NFKC] = run_form,
@@ -198,6 +210,10 @@ static rn_status (*const runs[])(const struct job *j, rn_error *err) = {
     [NORM_PREPEND] = run_prepend,
     [NORM_REPLACE] = run_replace,
     [NORM_CHARSMAP] = run_charsmap,
+    [NORM_BERT_CLEAN] = run_bert_clean,
+    [NORM_BERT_HAN] = run_bert_han,
+    [NORM_BERT_ACCENTS] = run_bert_accents,
+    [NORM_BERT_PUNCTUATION] = run_bert_punctuation,
 };
 
 static rn_status gather_user_defined(struct norm_tool *tool, const struct vocab *v, rn_error *err) {

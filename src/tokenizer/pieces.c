@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "text/utf8.h"
 #include "tokenizer/byte_tokens.h"
+#include "tokenizer/wordpiece.h"
 #include <string.h>
 
 // GPT-2's alphabet (Radford et al. 2019, bytes_to_unicode of the published encoder): printable Latin-1 bytes are
@@ -80,7 +81,7 @@ static size_t replace_all(const struct vocab *v, const char *s, size_t n, char *
 
 static bool is_control(enum token_kind kind) { return kind == TOKEN_CONTROL || kind == TOKEN_UNKNOWN; }
 
-// Writes the bytes of a token to out, which has room for its text. Returns their number, -1: a malformed byte token.
+// Writes the bytes of a token to out, which has room for its text (WordPiece: and a space). Returns their number, -1: a malformed byte token.
 static long decode_token(const struct vocab *v, const struct vocab_token *t, char *out) {
     const bool is_text = t->kind == TOKEN_NORMAL || t->kind == TOKEN_UNUSED;
     if (t->kind == TOKEN_BYTE && v->model != VOCAB_BPE) {
@@ -89,6 +90,7 @@ static long decode_token(const struct vocab *v, const struct vocab_token *t, cha
         return byte >= 0 ? 1 : -1;
     }
     if (v->model == VOCAB_SPM) return (long)spaces_decode(t->text.s, t->text.n, out);
+    if (v->model == VOCAB_WORDPIECE && t->kind == TOKEN_NORMAL) return (long)wordpiece_text(v, t->text, out);
     if (v->model == VOCAB_BPE && (is_text || t->kind == TOKEN_BYTE))
         return (long)byte_level_decode(t->text.s, t->text.n, out);
     if (v->model != VOCAB_BPE && !is_control(t->kind)) return (long)replace_all(v, t->text.s, t->text.n, out);
@@ -106,7 +108,7 @@ static rn_status begin(struct pieces *p, const struct vocab *v, rn_error *err) {
         if (v->replaces[k].from.n == 0 || v->replaces[k].to.n > v->replaces[k].from.n)
             return fail(err, RN_E_UNSUPPORTED, "decoder: \"%.*s\" is replaced by a longer text",
                         v->replaces[k].from.n < 64 ? (int)v->replaces[k].from.n : 64, v->replaces[k].from.s);
-    p->bytes = mem_alloc(n_all);
+    p->bytes = mem_alloc(n_all + (v->model == VOCAB_WORDPIECE ? (size_t)v->n_tokens : 0));
     p->offset = mem_alloc(((size_t)v->n_tokens + 1) * sizeof *p->offset);
     if (p->bytes && p->offset) return RN_OK;
     pieces_free(p);

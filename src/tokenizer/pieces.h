@@ -2,7 +2,8 @@
 // block of memory.
 //
 // SPM: U+2581 is a space, <0xNN> a byte. Byte-level BPE: GPT-2's alphabet, in which every byte has
-// a printable character; control and user-defined tokens keep their spelling. The other models: the
+// a printable character; control and user-defined tokens keep their spelling. WordPiece: pieces that begin a word have
+// a space before them. The other models: the
 // vocabulary's replacements, except for control tokens.
 // Ownership: pieces_init() / pieces_free(). Threads: immutable after init.
 #ifndef RN_TOKENIZER_PIECES_H

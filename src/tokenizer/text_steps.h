@@ -26,7 +26,13 @@ enum norm_kind {
     NORM_STRIP,         // drops white space at the ends
     NORM_PREPEND,       // prepends `content`
     NORM_REPLACE,       // replaces each `pattern` by `content`
-    NORM_CHARSMAP       // SentencePiece's compiled character map: `pattern` has its bytes
+    NORM_CHARSMAP,      // SentencePiece's compiled character map: `pattern` has its bytes
+    // BERT's (bert_text.h).
+    NORM_BERT_CLEAN,
+    NORM_BERT_HAN,
+    NORM_BERT_ACCENTS,
+    NORM_BERT_PUNCTUATION,
+    N_NORM_KINDS
 };
 
 enum norm_when {         // NORM_PREPEND prepends its content ...

@@ -79,7 +79,7 @@ rn_status tokenizer_create(const struct vocab *v, tokenizer **out, rn_error *err
     *out = NULL;
     if (v->model == VOCAB_NONE && v->model_name.n > 0)
         return fail(err, RN_E_UNSUPPORTED,
-                    "tokenizer: model \"%.*s\" is not known; known ones are llama, gpt2, gemma4",
+                    "tokenizer: model \"%.*s\" is not known; known ones are llama, gpt2, gemma4, bert",
                     v->model_name.n < 64 ? (int)v->model_name.n : 64, v->model_name.s);
     if (v->model == VOCAB_NONE) return fail(err, RN_E_UNSUPPORTED, "tokenizer: the model has no vocabulary");
     tokenizer *t = mem_calloc(1, sizeof *t);

@@ -14,7 +14,8 @@ enum vocab_model {
     VOCAB_SPM,      // SentencePiece's BPE: characters joined by scores (GGUF "llama")
     VOCAB_BPE,      // byte-level BPE: bytes joined by ranked merges (GGUF "gpt2")
     VOCAB_CHAR_BPE, // characters joined by ranked merges, with byte fallback (GGUF "gemma4")
-    VOCAB_UNIGRAM   // the most likely sequence of pieces
+    VOCAB_UNIGRAM,  // the most likely sequence of pieces
+    VOCAB_WORDPIECE // of each word the longest piece, again and again (GGUF "bert")
 };
 
 enum token_kind { // the numbers of GGUF's tokenizer.ggml.token_type
@@ -90,6 +91,9 @@ struct vocab {
     // With `splits`: a word that is a token is taken whole, regardless of merges.
     bool takes_whole_words;
     bool has_byte_tokens;      // SPM, character BPE, unigram: byte fallback; otherwise unk
+    // WordPiece: what pieces that begin a word, and those that go on with one, begin with; of these one is empty.
+    struct vocab_str word_sign, subword_sign;
+    int32_t max_word_chars;    // WordPiece: a longer word is unknown
     bool fuse_unk;             // consecutive unknown characters are one unk
     bool drops_space_at_start; // when decoding a whole text; SPM: as add_space_prefix
     // TOKEN_IN_NORMALIZED have normalized spellings; unigram adds scores in single precision, and

@@ -7,16 +7,18 @@
 #include "tokenizer/loose_utf8.h"
 #include "tokenizer/spm.h"
 #include "tokenizer/unigram.h"
+#include "tokenizer/wordpiece.h"
 
 struct word_model {
     const struct vocab *v;
     struct pieces stored; // for models that work on tokens as stored
     struct token_table tokens;
     pre_tokenizer *pre; // for both kinds of BPE; NULL: a segment is one word
-    struct spm spm;     // one of these four is used, as v->model says
+    struct spm spm;     // one of these five is used, as v->model says
     struct bpe bpe;
     struct char_bpe char_bpe;
     struct unigram unigram;
+    struct wordpiece wordpiece;
 };
 
 static rn_status init_on_pieces(word_model *m, const struct pieces *pieces, rn_error *err) {
@@ -30,7 +32,9 @@ static rn_status init_on_pieces(word_model *m, const struct pieces *pieces, rn_e
 static rn_status init_as_stored(word_model *m, rn_error *err) {
     const struct vocab *const v = m->v;
     rn_status st = v->n_splits > 0 ? pre_tokenizer_create(v, &m->pre, err) : RN_OK;
-    if (st != RN_OK || v->model == VOCAB_UNIGRAM) return st == RN_OK ? unigram_init(&m->unigram, v, err) : st;
+    if (st == RN_OK && v->model == VOCAB_UNIGRAM) return unigram_init(&m->unigram, v, err);
+    if (st == RN_OK && v->model == VOCAB_WORDPIECE) return wordpiece_init(&m->wordpiece, v, err);
+    if (st != RN_OK) return st;
     st = pieces_init_as_stored(&m->stored, v, err);
     if (st == RN_OK) st = token_table_init(&m->tokens, v, &m->stored, err);
     return st == RN_OK ? char_bpe_init(&m->char_bpe, v, &m->tokens, err) : st;
@@ -55,6 +59,7 @@ void word_model_destroy(word_model *m) {
     bpe_free(&m->bpe);
     char_bpe_free(&m->char_bpe);
     unigram_free(&m->unigram);
+    wordpiece_free(&m->wordpiece);
     pre_tokenizer_destroy(m->pre);
     token_table_free(&m->tokens);
     pieces_free(&m->stored);
@@ -128,6 +133,7 @@ static rn_status encode_word(void *user, size_t pos, size_t n, rn_error *err) {
     struct word_work *const w = j->work;
     if (w->ids.n > w->max_ids) return id_list_over(&w->ids, err);
     if (m->v->model == VOCAB_UNIGRAM) return unigram_encode(&m->unigram, word, n, &w->ids, err);
+    if (m->v->model == VOCAB_WORDPIECE) return wordpiece_encode(&m->wordpiece, word, n, &w->ids, err);
     const int32_t whole = m->v->takes_whole_words ? token_table_find(&m->tokens, word, n) : -1;
     if (whole < 0) return char_bpe_encode(&m->char_bpe, word, n, &w->merger, &w->ids, &w->n_dropped, err);
     return id_list_add(&w->ids, whole) ? RN_OK

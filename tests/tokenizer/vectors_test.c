@@ -70,8 +70,18 @@ static void describe(const json_t *c, const int32_t *ids, size_t n) {
 // U+2581 is how SPM vocabularies write a space, so such a text comes back with spaces. Parsed control tokens are not
 // written back.
 static bool can_round_trip(const struct vocab *v, const char *s, size_t n, bool parse_special, size_t n_dropped) {
-    if (n_dropped > 0 || parse_special || !utf8_valid(s, n)) return false;
+    if (n_dropped > 0 || parse_special || !utf8_valid(s, n) || v->model == VOCAB_WORDPIECE) return false;
     return v->model == VOCAB_BPE || !strstr(s, "\xE2\x96\x81");
+}
+
+// BERT's published tokenizer lets a text spell its control tokens; here, as in llama.cpp, they are text unless they are asked for.
+static const json_t *wanted_ids(const struct opened *o, const json_t *c, bool parse) {
+    static const char *const controls[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+    const char *const text = json_string_value(json_object_get(c, "text"));
+    const bool is_bert = o->v.model == VOCAB_WORDPIECE && text && !parse;
+    for (size_t i = 0; is_bert && i < sizeof controls / sizeof *controls; i++)
+        if (strstr(text, controls[i])) return json_object_get(c, "llama_cpp");
+    return json_object_get(c, "ids");
 }
 
 static void check_case(const struct opened *o, const json_t *c) {
@@ -82,7 +92,7 @@ static void check_case(const struct opened *o, const json_t *c) {
     int32_t *ids = NULL;
     rn_error err = {0};
     if (CHECK_OK(tokenizer_encode(o->t, text, n, add, parse, &ids, &n_ids, &n_dropped, &err), &err)) {
-        const bool same = same_ids(json_object_get(c, "ids"), ids, n_ids);
+        const bool same = same_ids(wanted_ids(o, c, parse), ids, n_ids);
         if (!same) describe(c, ids, n_ids);
         CHECK(same);
         CHECK_OK(tokenizer_decode(o->t, ids, n_ids, false, &back, &n_back, &err), &err);
@@ -191,7 +201,7 @@ static void run_with(const char *cases, const char *vocab, const char *pre) {
     if (!unpack(vocab, "vocab.gguf", path, sizeof path)) return;
     if (open_vocab(path, pre, &o)) {
         check_cases(cases, &o, check_case);
-        check_least(&o, true);
+        check_least(&o, o.v.model != VOCAB_WORDPIECE);
         close_all(&o);
     }
     remove(path);
@@ -216,6 +226,7 @@ TEST(field_2_8_command_r_gives_the_published_ids) { run_vectors("command-r"); }
 TEST(field_2_8_falcon_gives_the_published_ids) { run_vectors("falcon"); }
 TEST(field_2_8_deepseek_coder_gives_the_published_ids) { run_vectors("deepseek-coder"); }
 TEST(field_2_8_deepseek_llm_gives_the_published_ids) { run_vectors("deepseek-llm"); }
+TEST(field_2_8_bert_uncased_gives_the_published_ids) { run_vectors("bert-uncased"); }
 
 // ---- from tokenizer.json --------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ static rn_status read_model(const struct gguf *g, struct vocab *v, rn_error *err
     static const struct {
         const char *name;
         enum vocab_model model;
-    } models[] = {{"llama", VOCAB_SPM}, {"gpt2", VOCAB_BPE}, {"gemma4", VOCAB_CHAR_BPE}};
+    } models[] = {{"llama", VOCAB_SPM}, {"gpt2", VOCAB_BPE}, {"gemma4", VOCAB_CHAR_BPE}, {"bert", VOCAB_WORDPIECE}};
     bool found;
     rn_status st = gguf_get_string(g, KEY("model"), &v->model_name, &found, err);
     if (st != RN_OK || !found) return st;
@@ -130,7 +130,9 @@ static rn_status read_special_ids(const struct gguf *g, struct vocab *v, rn_erro
         size_t at;
     } ids[] = {
         {KEY("bos_token_id"), offsetof(struct vocab, bos)},
+        {KEY("cls_token_id"), offsetof(struct vocab, bos)},
         {KEY("eos_token_id"), offsetof(struct vocab, eos)},
+        {KEY("seperator_token_id"), offsetof(struct vocab, eos)}, // as llama.cpp spells it
         {KEY("eot_token_id"), offsetof(struct vocab, eot)},
         {KEY("eom_token_id"), offsetof(struct vocab, eom)},
         {KEY("unknown_token_id"), offsetof(struct vocab, unk)},
@@ -167,12 +169,33 @@ static void describe_gemma4(struct vocab *v) {
     v->replaces = &to_space;
 }
 
+// BERT's published tokenizers (transformers' BertTokenizer). Files do not say whether it takes texts as they are or in small letters
+// without accents: it does so where no piece has a capital letter.
+static void describe_bert(struct vocab *v) {
+    static const struct norm_step steps[] = {{.kind = NORM_BERT_CLEAN}, {.kind = NORM_BERT_HAN},     {.kind = NORM_BERT_PUNCTUATION},
+                                             {.kind = NORM_NFD},        {.kind = NORM_BERT_ACCENTS}, {.kind = NORM_LOWERCASE}};
+    enum { N_CASED = 3, N_UNCASED = 6, MAX_CHARS = 100 };
+    static const struct split_step words = {.pattern = {"\\s", 2}, .behavior = SPLIT_REMOVED, .is_regex = true};
+    bool is_cased = false;
+    for (int32_t i = 0; i < v->n_tokens && !is_cased; i++)
+        for (uint32_t k = 0; k < v->tokens[i].text.n && v->tokens[i].kind == TOKEN_NORMAL; k++)
+            is_cased |= v->tokens[i].text.s[0] != '[' && v->tokens[i].text.s[k] >= 'A' && v->tokens[i].text.s[k] <= 'Z';
+    v->word_sign = (struct vocab_str){"\xe2\x96\x81", 3};
+    v->max_word_chars = MAX_CHARS;
+    v->norms = steps;
+    v->n_norms = is_cased ? N_CASED : N_UNCASED;
+    v->splits = &words;
+    v->n_splits = 1;
+    v->drops_space_at_start = true;
+}
+
 static rn_status read_flags(const struct gguf *g, struct vocab *v, rn_error *err) {
     bool found;
     v->add_bos = v->model == VOCAB_SPM || (v->model == VOCAB_BPE && pre_adds_bos(v->pre));
     v->add_space_prefix = v->model == VOCAB_SPM;
     v->has_byte_tokens = v->model == VOCAB_SPM || v->model == VOCAB_CHAR_BPE;
     if (v->model == VOCAB_CHAR_BPE) describe_gemma4(v);
+    if (v->model == VOCAB_WORDPIECE) describe_bert(v), v->add_bos = v->add_eos = true;
     rn_status st = gguf_get_bool(g, KEY("add_bos_token"), &v->add_bos, &found, err);
     if (st == RN_OK) st = gguf_get_bool(g, KEY("add_eos_token"), &v->add_eos, &found, err);
     if (st == RN_OK) st = gguf_get_bool(g, KEY("add_space_prefix"), &v->add_space_prefix, &found, err);

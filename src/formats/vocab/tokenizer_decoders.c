@@ -62,7 +62,15 @@ static rn_status read_metaspace(struct tokenizer_build *b, const struct json_nod
     return add(b, sign, (struct vocab_str){" ", 1}, err);
 }
 
+// Pieces that begin a word get a space (pieces.h). `cleanup`, which takes spaces before punctuation away again, is not done.
+static rn_status read_wordpiece(struct tokenizer_build *b, const struct json_node *step, rn_error *err) {
+    struct vocab_str prefix;
+    b->v->drops_space_at_start = true;
+    return step_text(b, step, "prefix", &prefix, err);
+}
+
 static const struct step_kind kinds[] = {
+    {"WordPiece", "|prefix|cleanup|", read_wordpiece},
     {"ByteLevel", "|add_prefix_space|trim_offsets|use_regex|", read_byte_level},
     {"ByteFallback", "|", read_nothing},
     {"Fuse", "|", read_nothing},

@@ -144,32 +144,34 @@ static void mark_unknown(struct tokenizer_build *b) {
     if (unk >= 0 && b->tokens[unk].kind != TOKEN_USER_DEFINED) b->tokens[unk].kind = TOKEN_UNKNOWN;
 }
 
-// ---- BPE ----------------------------------------------------------------------------------------
+// ---- an object of texts and ids -----------------------------------------------------------------
 
-static rn_status bpe_id(const struct json_node *entry, int64_t *id, rn_error *err) {
+static rn_status token_id(const struct json_node *entry, int64_t *id, rn_error *err) {
     const rn_status st = json_int(entry, 0, INT32_MAX - 1, id, err);
     return st == RN_OK ? RN_OK
                        : fail_in(err, st, "vocab: the id of \"%.*s\"", shown_bytes(entry->n_name), entry->name);
 }
 
-static rn_status read_bpe_tokens(struct tokenizer_build *b, const struct json_node *vocab,
-                                 const struct json_node *added, rn_error *err) {
+static rn_status read_token_ids(struct tokenizer_build *b, const struct json_node *vocab,
+                                const struct json_node *added, rn_error *err) {
     if (!vocab || vocab->kind != JSON_OBJECT) return fail(err, RN_E_FORMAT, "member vocab: must be an object");
     int64_t max_id = -1, id;
     uint64_t n = vocab->n_items;
     const struct json_node *entry = json_first(vocab);
     rn_status st = RN_OK;
     for (uint32_t i = 0; st == RN_OK && i < vocab->n_items; i++, entry = json_next(entry))
-        if ((st = bpe_id(entry, &id, err)) == RN_OK && id > max_id) max_id = id;
+        if ((st = token_id(entry, &id, err)) == RN_OK && id > max_id) max_id = id;
     if (st == RN_OK) st = max_added_id(added, &max_id, &n, err);
     if (st == RN_OK) st = make_tokens(b, max_id, n, err);
     entry = json_first(vocab);
     for (uint32_t i = 0; st == RN_OK && i < vocab->n_items; i++, entry = json_next(entry)) {
-        st = bpe_id(entry, &id, err);
+        st = token_id(entry, &id, err);
         if (st == RN_OK) st = add_token(b, id, entry->name, entry->n_name, 0, err);
     }
     return st;
 }
+
+// ---- BPE ----------------------------------------------------------------------------------------
 
 struct halves {
     const char *left, *right;
@@ -268,9 +270,26 @@ static rn_status read_bpe(struct tokenizer_build *b, const struct json_node *mod
     if (st == RN_OK) st = step_bool(model, "byte_fallback", &v->has_byte_tokens, err);
     if (st == RN_OK) st = step_bool(model, "fuse_unk", &v->fuse_unk, err);
     if (st == RN_OK) st = step_bool(model, "ignore_merges", &v->takes_whole_words, err);
-    if (st == RN_OK) st = read_bpe_tokens(b, json_member(model, "vocab"), added, err);
+    if (st == RN_OK) st = read_token_ids(b, json_member(model, "vocab"), added, err);
     if (st == RN_OK) st = read_merges(b, json_member(model, "merges"), err);
     if (st == RN_OK) st = read_added(b, added, err);
+    return st == RN_OK ? find_unk(b, model, err) : st;
+}
+
+// ---- WordPiece ----------------------------------------------------------------------------------
+
+static rn_status read_wordpiece(struct tokenizer_build *b, const struct json_node *model, const struct json_node *added,
+                                rn_error *err) {
+    struct vocab *const v = b->v;
+    int64_t max_chars = 100;
+    if (b->is_byte_level) return fail(err, RN_E_UNSUPPORTED, "WordPiece after a byte-level step");
+    v->model = VOCAB_WORDPIECE;
+    rn_status st = step_text(b, model, "continuing_subword_prefix", &v->subword_sign, err);
+    if (st == RN_OK && v->subword_sign.n == 0) st = fail(err, RN_E_UNSUPPORTED, "member continuing_subword_prefix: is empty");
+    if (st == RN_OK) st = step_int(model, "max_input_chars_per_word", 0, INT32_MAX, &max_chars, err);
+    if (st == RN_OK) st = read_token_ids(b, json_member(model, "vocab"), added, err);
+    if (st == RN_OK) st = read_added(b, added, err);
+    v->max_word_chars = (int32_t)max_chars;
     return st == RN_OK ? find_unk(b, model, err) : st;
 }
 
@@ -317,6 +336,7 @@ static const struct {
       "merges|",
       NULL},
      read_bpe},
+    {{"WordPiece", "|unk_token|continuing_subword_prefix|max_input_chars_per_word|vocab|", NULL}, read_wordpiece},
     {{"Unigram", "|unk_id|vocab|byte_fallback|", NULL}, read_unigram},
 };
 
@@ -337,6 +357,6 @@ rn_status tokenizer_read_model(struct tokenizer_build *b, const struct json_node
         mark_unknown(b);
         return fill_holes(b, err);
     }
-    return fail(err, RN_E_UNSUPPORTED, "model: type \"%.*s\" is not supported; BPE and Unigram are",
+    return fail(err, RN_E_UNSUPPORTED, "model: type \"%.*s\" is not supported; BPE, WordPiece and Unigram are",
                 name ? shown_bytes(type->n_text) : 0, name ? name : "");
 }

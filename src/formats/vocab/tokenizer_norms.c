@@ -53,7 +53,25 @@ static rn_status read_precompiled(struct tokenizer_build *b, const struct json_n
     return add(b, (struct norm_step){.kind = NORM_CHARSMAP, .by_graphemes = true, .pattern = bytes}, err);
 }
 
+// transformers' BertNormalizer. Where it does not say whether accents go, they go where capital letters do.
+static rn_status read_bert(struct tokenizer_build *b, const struct json_node *step, rn_error *err) {
+    bool clean = true, han = true, lower = true;
+    rn_status st = step_bool(step, "clean_text", &clean, err);
+    if (st == RN_OK) st = step_bool(step, "handle_chinese_chars", &han, err);
+    if (st == RN_OK) st = step_bool(step, "lowercase", &lower, err);
+    bool strip = lower;
+    if (st == RN_OK) st = step_bool(step, "strip_accents", &strip, err);
+    const struct {
+        bool is_on;
+        enum norm_kind kind;
+    } steps[] = {{clean, NORM_BERT_CLEAN}, {han, NORM_BERT_HAN}, {strip, NORM_NFD}, {strip, NORM_BERT_ACCENTS}, {lower, NORM_LOWERCASE}};
+    for (size_t i = 0; st == RN_OK && i < sizeof steps / sizeof *steps; i++)
+        if (steps[i].is_on) st = add(b, (struct norm_step){.kind = steps[i].kind}, err);
+    return st;
+}
+
 static const struct step_kind kinds[] = {
+    {"BertNormalizer", "|clean_text|handle_chinese_chars|strip_accents|lowercase|", read_bert},
     {"NFC", "|", read_nfc},
     {"NFD", "|", read_nfd},
     {"NFKC", "|", read_nfkc},

@@ -93,6 +93,14 @@ static rn_status read_char_delimiter(struct tokenizer_build *b, const struct jso
     return s.pattern.n > 0 ? add_split(b, s, err) : fail(err, RN_E_FORMAT, "member delimiter: is empty");
 }
 
+// Words between white space, and each punctuation character for itself: they get spaces around them before the text is split.
+static rn_status read_bert(struct tokenizer_build *b, const struct json_node *step, rn_error *err) {
+    (void)step;
+    if (b->n_splits > 0 || b->n_pre_norms > 0) return fail(err, RN_E_UNSUPPORTED, "is supported in the first step only");
+    const rn_status st = add_norm(b, (struct norm_step){.kind = NORM_BERT_PUNCTUATION}, err);
+    return st == RN_OK ? add_pattern(b, pre_white_space, SPLIT_REMOVED, false, err) : st;
+}
+
 struct metaspace {
     struct vocab_str sign;
     bool split;
@@ -161,6 +169,7 @@ static const struct step_kind kinds[] = {
     {"WhitespaceSplit", "|", read_whitespace_split},
     {"CharDelimiterSplit", "|delimiter|", read_char_delimiter},
     {"Metaspace", "|replacement|add_prefix_space|prepend_scheme|split|str_rep|", read_metaspace},
+    {"BertPreTokenizer", "|", read_bert},
     {"Sequence", "|pretokenizers|", NULL},
 };
 
