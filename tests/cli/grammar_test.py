@@ -87,6 +87,17 @@ def integers_are_generated_without_a_point_and_minus_zero():
 
 
 @test
+def an_opposite_has_no_spelling_of_what_it_excludes():
+    zeros = [''] + ['.' + '0' * n for n in (1, 3, 4, 17, 40)]
+    excluded = [({'type': 'integer'}, '2'), ({'type': 'integer'}, '-0'), ({'const': 2}, '2'), ({'enum': ['a', -2]}, '-2'), ({'minimum': 2}, '2'), ({'maximum': 2}, '2'),
+                ({'maximum': -2}, '-2'), ({'minimum': 0}, '0'), ({'maximum': 0}, '-0'), ({'multipleOf': 2}, '4'), ({'multipleOf': 0.5}, '1')]
+    lines = [{'id': i, 'schema': {'type': 'number', 'not': schema}, 'tests': [{'text': text + z} for z in zeros]} for i, (schema, text) in enumerate(excluded)]
+    for line, got in zip(lines, cases(lines)):
+        equal((got['error'], got['results']), (None, [False] * len(zeros)), line)
+    equal(cases([{'id': 1, 'schema': {'oneOf': [{'type': 'integer'}, {'multipleOf': 1.5}]}, 'tests': [{'text': '3.0000'}, {'text': '1.50000'}, {'text': '4'}]}])[0]['results'], [False, True, True])
+
+
+@test
 def host_names_are_exact_to_the_last_character():
     label = re.compile('[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?')
     names = ['', 'a', '-a', 'a-', 'a..b', 'xn--a', 'a.xn--b', 'Xn--q', 'x', 'xn', 'xn-', 'xn-a', 'xn-a-', 'x-', 'x-a', 'x--a', 'xa--b', 'nx--a']

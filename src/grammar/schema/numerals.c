@@ -59,8 +59,9 @@ static expr_id any_part(struct exprs *e) {
     return expr_optional(e, expr_cat(e, point(e), any_digits(e, 1, MAX_PART)));
 }
 static expr_id zeros(struct exprs *e, uint32_t most) { return expr_repeat(e, expr_byte(e, '0'), 0, most); }
-static expr_id zero_part(struct exprs *e) {
-    return expr_optional(e, expr_cat(e, point(e), expr_repeat(e, expr_byte(e, '0'), 1, MAX_ZEROS)));
+// Where a text is compared with a number, all zeros that a number may end with count: the opposite must have none of its spellings.
+static expr_id zero_part(struct exprs *e, uint32_t most) {
+    return expr_optional(e, expr_cat(e, point(e), expr_repeat(e, expr_byte(e, '0'), 1, most)));
 }
 static expr_id any_whole(struct exprs *e) {
     return expr_or2(e, expr_byte(e, '0'), expr_cat(e, digits(e, '1', '9'), any_digits(e, 0, MAX_WHOLE - 1)));
@@ -95,7 +96,7 @@ static expr_id unsigned_short(struct exprs *e) {
         const expr_id whole = expr_cat(e, digits(e, n > 1 ? '1' : '0', '9'), any_digits(e, n - 1, n - 1));
         const expr_id more =
             n < MAX_SHORT ? expr_cat(e, any_digits(e, 1, MAX_SHORT - n), zeros(e, MAX_ZEROS)) : EXPR_NEVER;
-        all[n - 1] = expr_cat(e, whole, expr_or2(e, zero_part(e), expr_cat(e, point(e), more)));
+        all[n - 1] = expr_cat(e, whole, expr_or2(e, zero_part(e, MAX_ZEROS), expr_cat(e, point(e), more)));
     }
     return expr_or(e, all, MAX_SHORT);
 }
@@ -105,7 +106,7 @@ expr_id numerals_plain(struct exprs *e, bool is_short) {
 }
 
 expr_id numerals_whole(struct exprs *e, bool with_zeros) {
-    const expr_id part = with_zeros ? zero_part(e) : (expr_id)EXPR_EMPTY;
+    const expr_id part = with_zeros ? zero_part(e, MAX_PART) : (expr_id)EXPR_EMPTY;
     return cat3(e, expr_optional(e, expr_byte(e, '-')), any_whole(e), part);
 }
 
@@ -157,8 +158,8 @@ static expr_id part_least(struct exprs *e, const char *part, bool is_exclusive) 
 
 static expr_id part_most(struct exprs *e, const char *part, bool is_exclusive) {
     const uint32_t n = (uint32_t)strlen(part);
-    if (n == 0) return is_exclusive ? (expr_id)EXPR_NEVER : zero_part(e);
-    expr_id x = is_exclusive ? (expr_id)EXPR_NEVER : expr_cat(e, expr_text(e, part, n), zeros(e, MAX_ZEROS));
+    if (n == 0) return is_exclusive ? (expr_id)EXPR_NEVER : zero_part(e, MAX_PART);
+    expr_id x = is_exclusive ? (expr_id)EXPR_NEVER : expr_cat(e, expr_text(e, part, n), zeros(e, MAX_PART));
     for (uint32_t k = 0; k < n; k++) {
         if (part[k] > '0')
             x = expr_or2(
@@ -181,7 +182,7 @@ static expr_id size_most(struct exprs *e, const struct decimal *d, bool is_exclu
 
 expr_id numerals_equal(struct exprs *e, const struct decimal *d) {
     const size_t n = strlen(d->part);
-    const expr_id part = n ? cat3(e, point(e), expr_text(e, d->part, n), zeros(e, MAX_ZEROS)) : zero_part(e);
+    const expr_id part = n ? cat3(e, point(e), expr_text(e, d->part, n), zeros(e, MAX_PART)) : zero_part(e, MAX_PART);
     const expr_id size = expr_cat(e, expr_text(e, d->whole, strlen(d->whole)), part);
     if (d->is_zero) return expr_cat(e, expr_optional(e, expr_byte(e, '-')), size);
     return d->is_negative ? minus(e, size) : size;
@@ -194,7 +195,7 @@ expr_id numerals_shortest(struct exprs *e, const struct decimal *d) {
     return d->is_negative ? minus(e, size) : size;
 }
 
-static expr_id zero(struct exprs *e) { return scaled(e, expr_cat(e, expr_byte(e, '0'), zero_part(e))); }
+static expr_id zero(struct exprs *e) { return scaled(e, expr_cat(e, expr_byte(e, '0'), zero_part(e, MAX_PART))); }
 
 static expr_id above_zero(struct exprs *e) { // 1.5, 0.01, 0.5e3
     const expr_id from_one = expr_cat(e, expr_cat(e, digits(e, '1', '9'), any_digits(e, 0, MAX_PART)), any_part(e));
