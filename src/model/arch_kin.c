@@ -86,11 +86,26 @@ static const struct op_spec olmo_layer[] = {
     LAYER_OF_LAYER_NORMS(CLAMP_AND_ROTATE, OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU))};
 const struct arch arch_olmo = {TENSORS(olmo_tensors), BEGIN(begin), LAYER(olmo_layer), END(layer_norm_end)};
 
+// Orion (OrionStar 2024): Llama with layer norms.
+static const struct tensor_spec orion_tensors[] = {
+    TENSORS_HEAD,      TENSORS_OUTPUT_NORM_BIAS, TENSORS_ATTN_NORM,     TENSORS_ATTN_NORM_BIAS,
+    TENSORS_ATTENTION, TENSORS_FFN_NORM,         TENSORS_FFN_NORM_BIAS, TENSORS_FFN_GATED};
+static const struct op_spec orion_layer[] = {
+    LAYER_OF_LAYER_NORMS(OPS_ROPE, OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU))};
+const struct arch arch_orion = {TENSORS(orion_tensors), BEGIN(begin), LAYER(orion_layer), END(layer_norm_end),
+                                .rope_halves = true};
+
 // ---- experts --------------------------------------------------------------------------------------------------------
 
 #define TENSORS_MIXED                                                                                                \
     TENSORS_FFN_NORM, TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS), TENSORS_EXPERTS, TENSORS_CHOICE_BIAS,                 \
         TENSORS_SHARED_EXPERT
+
+// DeepSeekMoE (2401.06066): softmax over all experts, dense layers first.
+static const struct tensor_spec deepseek_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION,
+                                                      TENSORS_MIXED};
+static const struct op_spec deepseek_layer[] = {TO_QKV, OPS_ROPE, FROM_QKV, EXPERTS_OR_DENSE, ADD(BUF_DELTA, BUF_X)};
+const struct arch arch_deepseek = {TENSORS(deepseek_tensors), BEGIN(begin), LAYER(deepseek_layer), END(end)};
 
 // ERNIE 4.5 (Baidu 2025): softmax over all experts; a bias is added for choosing.
 #define SHARED_BIAS(role, name, width) {role, name, width, .optional = true, .when.only = LAYER_EXPERTS}

@@ -157,6 +157,27 @@ static const struct op_spec starcoder2_layer[] = {
 const struct arch arch_starcoder2 = {TENSORS(starcoder2_tensors), BEGIN(begin), LAYER(starcoder2_layer), END(end),
                                      .rope_halves = true};
 
+// CodeShell (2403.15747): the same with queries, keys and values in one matrix.
+static const struct tensor_spec codeshell_tensors[] = {TENSORS_HEAD,   TENSORS_OUTPUT_NORM_BIAS,
+                                                       TENSORS_NORM_1, TENSORS_ATTENTION_FUSED,
+                                                       TENSORS_NORM_2, TENSORS_FFN_PLAIN};
+const struct arch arch_codeshell = {TENSORS(codeshell_tensors), BEGIN(begin), LAYER(starcoder2_layer), END(end),
+                                    .rope_halves = true};
+
+// GPT-J (Wang and Komatsuzaki 2021): both blocks read one norm, part of a head is rotated, pair by pair.
+static const struct tensor_spec gptj_tensors[] = {TENSORS_HEAD, TENSORS_OUTPUT_NORM_BIAS, TENSORS_NORM_1,
+                                                  TENSORS_ATTENTION, TENSORS_FFN_PLAIN};
+static const struct op_spec gptj_layer[] = {
+    NORM_1,
+    OPS_QKV(BUF_NORMED),
+    OPS_ROPE,
+    OPS_ATTEND,
+    ADD(BUF_DELTA, BUF_X),
+    OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, ACT_FN_GELU_TANH),
+    ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_gptj = {TENSORS(gptj_tensors), BEGIN(begin), LAYER(gptj_layer), END(end)};
+
 // Layer norms of queries and keys without bias, with a weight for each head.
 #define TENSORS_QK_NORM_BY_HEAD                                                                                      \
     {ROLE_Q_NORM, "blk.%d.attn_q_norm.weight", DIM_HEAD, DIM_HEADS, .is_vector = true, .optional = true}, {          \

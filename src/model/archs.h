@@ -60,7 +60,15 @@
     X("ernie4_5-moe", ernie_moe)                                                                                     \
     X("hunyuan-moe", hunyuan_moe)                                                                                    \
     X("dots1", dots)                                                                                                 \
-    X("minimax-m2", minimax_m2)
+    X("minimax-m2", minimax_m2)                                                                                      \
+    X("exaone", qwen2) /* no biases */                                                                               \
+    X("internlm2", llama)                                                                                            \
+    X("minicpm", llama) /* three factors */                                                                          \
+    X("xverse", llama)                                                                                               \
+    X("orion", orion)                                                                                                \
+    X("codeshell", codeshell) /* arch_layernorm.c */                                                                 \
+    X("gptj", gptj)                                                                                                  \
+    X("deepseek", deepseek) /* arch_kin.c */
 
 #define DECLARE(name, id) extern const struct arch arch_##id;
 ARCHS(DECLARE)

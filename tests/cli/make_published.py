@@ -16,7 +16,7 @@ import transformers
 
 transformers.logging.set_verbosity_error()
 
-from formula_folder import write_formula_folder
+from formula_folder import numbers, write_formula_folder
 from harness import Folder
 from hf_folder import read_tensors
 from published import FAR, peer_difference
@@ -125,6 +125,7 @@ MODELS = {
     'mamba2-groups': ('Mamba2ForCausalLM', dict(MAMBA2, n_groups=2)),
     'granite-hybrid-groups': ('GraniteMoeHybridForCausalLM', dict(TEXT, **dict(GRANITE_STATES, mamba_n_heads=9, mamba_d_head=8, mamba_n_groups=3, hidden_size=36, mamba_expand=2, num_attention_heads=3, num_key_value_heads=1))),
     'lfm2-bias': ('Lfm2ForCausalLM', dict(TEXT, conv_bias=True, block_auto_adjust_ff_dim=False, layer_types=['conv', 'full_attention'])),
+    'gptj': ('GPTJForCausalLM', dict(vocab_size=48, n_embd=36, n_inner=None, n_head=3, n_layer=2, n_positions=64, rotary_dim=6, bos_token_id=1, eos_token_id=47)),
     'phi-normed': ('PhiForCausalLM', dict(TEXT, qk_layernorm=True, partial_rotary_factor=0.5)),
     'stablelm-parallel': ('StableLmForCausalLM', dict(TEXT, qk_layernorm=True, use_parallel_residual=True, partial_rotary_factor=0.25, use_qkv_bias=False)),
     'stablelm-normed': ('StableLmForCausalLM', dict(TEXT, hidden_size=36, num_attention_heads=6, num_key_value_heads=3, qk_layernorm=True, partial_rotary_factor=1.0, use_qkv_bias=True)),
@@ -157,6 +158,155 @@ def shapes_of(folder):
     return shapes
 
 
+def like_qwen2_moe(ours):
+    """DeepSeek's first mixture as Qwen2's: its shared experts behind a gate that is always a half."""
+    made = {}
+    for name, t in ours.items():
+        name = name.replace('.shared_experts.', '.shared_expert.')
+        made[name] = 2 * t if name.endswith('shared_expert.down_proj.weight') else t
+        if name.endswith('shared_expert.down_proj.weight'):
+            made[name.replace('shared_expert.down_proj', 'shared_expert_gate')] = torch.zeros(1, t.shape[0])
+    return made
+
+
+def like_llama(ours):
+    """InternLM 2 as Llama: rows of [key head][its queries, key, value] apart."""
+    made, d, n_kv = {}, 8, 2
+    for name, t in ours.items():
+        for a, b in INTERNLM2:
+            name = name.replace(a, b)
+        if 'wqkv' not in name:
+            made[name] = t
+            continue
+        rows = t.view(n_kv, -1, d, *t.shape[1:])
+        for part, of in zip('qkv', (rows[:, :-2], rows[:, -2:-1], rows[:, -1:]), strict=True):
+            made[name.replace('attention.wqkv', f'self_attn.{part}_proj')] = of.reshape(-1, *t.shape[1:])
+    return made
+
+
+INTERNLM2 = [('tok_embeddings', 'embed_tokens'), ('output.weight', 'lm_head.weight'), ('attention_norm', 'input_layernorm'), ('ffn_norm', 'post_attention_layernorm'),
+             ('attention.wo', 'self_attn.o_proj'), ('feed_forward.w1', 'mlp.gate_proj'), ('feed_forward.w3', 'mlp.up_proj'), ('feed_forward.w2', 'mlp.down_proj')]
+EXAONE = [('transformer.wte', 'model.embed_tokens'), ('transformer.ln_f', 'model.norm'), ('transformer.h.', 'model.layers.'), ('ln_1', 'input_layernorm'), ('ln_2', 'post_attention_layernorm'),
+          ('attn.attention.', 'self_attn.'), ('self_attn.out_proj', 'self_attn.o_proj'), ('mlp.c_fc_0', 'mlp.gate_proj'), ('mlp.c_fc_1', 'mlp.up_proj'), ('mlp.c_proj', 'mlp.down_proj')]
+
+
+def renamed(pairs):
+    def run(ours):
+        for a, b in pairs:
+            ours = {name.replace(a, b): t for name, t in ours.items()}
+        return ours
+    return run
+
+
+def codeshell(ours):
+    made = {}
+    for name, t in ours.items():
+        for a, b in [('transformer.wte', 'model.embed_tokens'), ('transformer.ln_f', 'model.norm'), ('transformer.h.', 'model.layers.'), ('ln_1', 'input_layernorm'), ('ln_2', 'post_attention_layernorm'),
+                     ('attn.c_proj', 'self_attn.o_proj')]:
+            name = name.replace(a, b)
+        if 'c_attn' not in name:
+            made[name] = t
+            continue
+        for part, of in zip('qkv', t.split([32, 16, 16]), strict=True):
+            made[name.replace('attn.c_attn', f'self_attn.{part}_proj')] = of
+    return made
+
+
+def layers(n, of_layer, rest):
+    return {**{name.replace('%d', str(l)): shape for l in range(n) for name, shape in of_layer.items()}, **rest}
+
+
+def both(name, *shape):
+    return {f'{name}.weight': list(shape), f'{name}.bias': [shape[0]]}
+
+
+def weights(**named):
+    return {f'{name}.weight': list(shape) for name, shape in named.items()}
+
+
+LLAMA_LAYER = {f'model.layers.%d.{name}.weight': shape for name, shape in {
+    'input_layernorm': [32], 'post_attention_layernorm': [32], 'self_attn.q_proj': [40, 32], 'self_attn.k_proj': [20, 32], 'self_attn.v_proj': [20, 32], 'self_attn.o_proj': [32, 40],
+    'mlp.gate_proj': [48, 32], 'mlp.up_proj': [48, 32], 'mlp.down_proj': [32, 48]}.items()}
+LLAMA_LAYER_8 = {name: [{40: 32, 20: 16}.get(n, n) for n in shape] for name, shape in LLAMA_LAYER.items()}     # heads that divide the width, as llama.cpp wants them in some
+LLAMA_REST = {'model.embed_tokens.weight': [48, 32], 'model.norm.weight': [32], 'lm_head.weight': [48, 32]}
+TENS = dict(TEXT, head_dim=10, rms_norm_eps=1e-5)
+EIGHTS = dict(TEXT, rms_norm_eps=1e-5)
+
+
+def back(names, pairs):
+    for b, a in reversed(pairs):
+        names = {name.replace(a, b): shape for name, shape in names.items()}
+    return names
+
+
+def internlm2_shapes():
+    made = {}
+    for name, shape in layers(2, LLAMA_LAYER_8, LLAMA_REST).items():
+        if 'q_proj' in name:
+            made[name.replace('self_attn.q_proj', 'attention.wqkv')] = [64, 32]
+        elif 'k_proj' not in name and 'v_proj' not in name:
+            made.update(back({name: shape}, INTERNLM2))
+    return made
+
+
+def deepseek_shapes():
+    experts = {f'model.layers.%d.mlp.{which}.{part}_proj.weight': ([n, 32] if part != 'down' else [32, n])
+               for which, n in [*((f'experts.{e}', 20) for e in range(5)), ('shared_experts', 40)] for part in ('gate', 'up', 'down')}
+    attention = {name: shape for name, shape in LLAMA_LAYER_8.items() if '.mlp.' not in name}
+    sparse = {name.replace('%d', '1'): shape for name, shape in {**attention, **experts, 'model.layers.%d.mlp.gate.weight': [5, 32]}.items()}
+    return {**{name.replace('%d', '0'): shape for name, shape in LLAMA_LAYER_8.items()}, **sparse, **LLAMA_REST}
+
+
+# Classes that transformers has no code for: what config.json says, the shapes, and the class that computes the same with the tensors under its names.
+OTHERS = {
+    'exaone': ('ExaoneForCausalLM', dict(model_type='exaone', activation_function='silu', hidden_size=32, intermediate_size=48, num_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=10,
+                                         layer_norm_epsilon=1e-5, max_position_embeddings=64, vocab_size=48, tie_word_embeddings=False, rope_theta=10000.0,
+                                         rope_scaling=dict(rope_type='llama3', factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16)),
+               back(layers(2, LLAMA_LAYER, LLAMA_REST), EXAONE),
+               'LlamaForCausalLM', dict(TENS, rope_parameters=dict(rope_type='llama3', rope_theta=10000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16)), renamed(EXAONE)),
+    'internlm2': ('InternLM2ForCausalLM', dict(EIGHTS, model_type='internlm2', bias=False, hidden_act='silu', tie_word_embeddings=False, rope_theta=1000000.0, rope_scaling=dict(type='dynamic', factor=2.0)),
+                  internlm2_shapes(), 'LlamaForCausalLM', dict(EIGHTS, rope_parameters=dict(rope_type='default', rope_theta=1000000.0)), like_llama),
+    'internlm3': ('InternLM3ForCausalLM', dict(TENS, model_type='internlm3', bias=True, qkv_bias=True, hidden_act='silu', tie_word_embeddings=False, rope_theta=50000.0, rope_scaling=dict(rope_type='dynamic', factor=6.0)),
+                  layers(2, {**LLAMA_LAYER, **{name.replace('weight', 'bias'): shape[:1] for name, shape in LLAMA_LAYER.items() if 'norm' not in name}}, LLAMA_REST),
+                  'LlamaForCausalLM', dict(TENS, attention_bias=True, mlp_bias=True, rope_parameters=dict(rope_type='default', rope_theta=50000.0)), renamed([])),
+    'minicpm': ('MiniCPMForCausalLM', dict(TENS, model_type='minicpm', hidden_act='silu', tie_word_embeddings=False, scale_emb=12, scale_depth=1.4, dim_model_base=8, rope_theta=10000.0),
+                layers(2, LLAMA_LAYER, LLAMA_REST),
+                'GraniteForCausalLM', dict(TENS, embedding_multiplier=12.0, residual_multiplier=1.4 / 2 ** 0.5, logits_scaling=4.0, attention_multiplier=10 ** -0.5), renamed([])),
+    'xverse': ('XverseForCausalLM', dict(EIGHTS, model_type='xverse', hidden_act='silu', tie_word_embeddings=False), layers(2, LLAMA_LAYER_8, LLAMA_REST), 'LlamaForCausalLM', EIGHTS, renamed([])),
+    'orion': ('OrionForCausalLM', dict(TEXT, num_key_value_heads=2, model_type='orion', rms_norm_eps=1e-5, hidden_act='silu', tie_word_embeddings=False),
+              layers(2, {**LLAMA_LAYER_8, 'model.layers.%d.input_layernorm.bias': [32], 'model.layers.%d.post_attention_layernorm.bias': [32]},
+                     {**LLAMA_REST, 'model.norm.bias': [32]}),
+              'StableLmForCausalLM', dict(TEXT, layer_norm_eps=1e-5, partial_rotary_factor=1.0, use_qkv_bias=False, rope_parameters=dict(rope_type='default', rope_theta=10000.0, partial_rotary_factor=1.0)), renamed([])),
+    'codeshell': ('CodeShellForCausalLM', dict(model_type='codeshell', vocab_size=48, n_embd=32, n_inner=56, n_head=4, num_query_groups=2, n_layer=2, n_positions=64, layer_norm_epsilon=1e-5,
+                                               activation_function='gelu_pytorch_tanh', tie_word_embeddings=False),
+                  layers(2, {**both('transformer.h.%d.ln_1', 32), **both('transformer.h.%d.ln_2', 32), **both('transformer.h.%d.attn.c_attn', 64, 32), **both('transformer.h.%d.attn.c_proj', 32, 32),
+                             **both('transformer.h.%d.mlp.c_fc', 56, 32), **both('transformer.h.%d.mlp.c_proj', 32, 56)},
+                         {'transformer.wte.weight': [48, 32], **both('transformer.ln_f', 32), 'lm_head.weight': [48, 32]}),
+                  'Starcoder2ForCausalLM', dict(TEXT, intermediate_size=56, norm_epsilon=1e-5, use_bias=True, tie_word_embeddings=False, sliding_window=None), codeshell),
+    'deepseek': ('DeepseekForCausalLM', dict(EIGHTS, model_type='deepseek', hidden_act='silu', tie_word_embeddings=False, n_routed_experts=5, num_experts_per_tok=2, n_shared_experts=2, moe_intermediate_size=20,
+                                             first_k_dense_replace=1, moe_layer_freq=1, norm_topk_prob=False, scoring_func='softmax', rope_scaling=None),
+                 deepseek_shapes(),
+                 'Qwen2MoeForCausalLM', dict(EIGHTS, num_experts=5, num_experts_per_tok=2, moe_intermediate_size=20, shared_expert_intermediate_size=40, mlp_only_layers=[0], norm_topk_prob=False, qkv_bias=False), like_qwen2_moe),
+}
+
+
+def make_other(class_name, config, shapes, like, like_args, names):
+    """The same for a class of OTHERS."""
+    torch.manual_seed(0)
+    model = getattr(transformers, like)(getattr(transformers, like).config_class(**copy.deepcopy(like_args), attn_implementation='eager', experts_implementation='eager')).eval()
+    ours = {name: torch.frombuffer(bytearray(numbers(name, shape)), dtype=torch.float32).view(shape) for name, shape in shapes.items()}
+    theirs = names(ours)
+    state = model.state_dict()
+    for name in [x for x in state if x.endswith('experts.gate_up_proj')]:
+        front = name.removesuffix('gate_up_proj')
+        part = lambda e, p: theirs.pop(f'{front}{e}.{p}_proj.weight')
+        n = state[name].shape[0]
+        theirs[name] = torch.stack([torch.cat([part(e, 'gate'), part(e, 'up')]) for e in range(n)])
+        theirs[front + 'down_proj'] = torch.stack([part(e, 'down') for e in range(n)])
+    model.load_state_dict(theirs, strict=True)
+    return measured(model, class_name, {'architectures': [class_name], **config}, shapes)
+
+
 def make(class_name, config_args):
     cls = getattr(transformers, class_name)
     config = cls.config_class(**copy.deepcopy(config_args))
@@ -170,17 +320,20 @@ def make(class_name, config_args):
                                           output_loading_info=True)
         missing = [name for name in info['missing_keys'] if not OTHER.search(name) and not name.startswith('lm_head')]
         assert not missing and not info['unexpected_keys'], (missing, info['unexpected_keys'])
-        model.eval()
-        ids = list(IDS)
-        with torch.no_grad():
-            for _ in range(N_GREEDY):
-                logits = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
-                best = torch.topk(logits[-1], 2)
-                assert best.values[0] - best.values[1] > 1e-3, 'a near tie: take other ids'
-                ids.append(int(best.indices[0]))
+        return measured(model.eval(), class_name, saved, shapes)
+
+
+def measured(model, class_name, saved, shapes):
+    ids = list(IDS)
+    with torch.no_grad():
+        for _ in range(N_GREEDY):
             logits = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
-            exact = model.double()(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
-        noise = float((logits.double() - exact).abs().max())
+            best = torch.topk(logits[-1], 2)
+            assert best.values[0] - best.values[1] > 1e-3, 'a near tie: take other ids'
+            ids.append(int(best.indices[0]))
+        logits = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
+        exact = model.double()(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
+    noise = float((logits.double() - exact).abs().max())
     rows = [[float(f'{x:.6g}') for x in logits[i].tolist()] for i in (len(IDS) - 1, len(ids) - 1)]
     return {'class': class_name, 'config': saved, 'shapes': shapes, 'ids': ids, 'tolerance': max(2e-4, float(f'{10 * noise:.3g}')), 'logits': rows}
 
@@ -199,17 +352,17 @@ def ask_peer(row):
 def main():
     path = pathlib.Path(__file__).parent / 'published.json'
     have = json.loads(path.read_text())['models'] if path.exists() else {}
-    wanted = sys.argv[1:] or list(MODELS)
+    wanted = sys.argv[1:] or [*MODELS, *OTHERS]
     for name in wanted:
         try:
-            have[name] = make(*MODELS[name])
+            have[name] = make(*MODELS[name]) if name in MODELS else make_other(*OTHERS[name])
             row = have[name]
             row['llama.cpp'] = ask_peer(row)
             deviation = torch.tensor(row['logits']).std()
             print(f'{name}: {len(row["shapes"])} tensors, logits deviate by {deviation:.2f}, tolerance {row["tolerance"]:.3g}; llama.cpp: {row["llama.cpp"]}', flush=True)
         except Exception as e:      # the next one may do
             print(f'{name}: {type(e).__name__}: {str(e)[:300]}', flush=True)
-    text = ',\n'.join(f' {json.dumps(name)}: {json.dumps(have[name], separators=(",", ":"))}' for name in MODELS if name in have)
+    text = ',\n'.join(f' {json.dumps(name)}: {json.dumps(have[name], separators=(",", ":"))}' for name in [*MODELS, *OTHERS] if name in have)
     path.write_text(f'{{"made_by": "transformers {transformers.__version__}, torch {torch.__version__}; tests/cli/make_published.py",\n"n_prompt": {len(IDS)},\n"models": {{\n{text}\n}}}}\n')
 
 

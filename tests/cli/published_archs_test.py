@@ -2,7 +2,7 @@
 """tests/cli/published_archs_test.py - classes of folders beyond the goldens against transformers, logits and greedy text; and folders that hold a
 text model beside a vision part.
 
-published.json has the classes, their shapes and what transformers made of them (make_published.py); weights follow from a formula."""
+published.json has the classes, their shapes and what transformers made of them (make_published.py), or of the same tensors under other names; weights follow from a formula."""
 import array
 import json
 import os

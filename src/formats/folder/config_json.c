@@ -3,6 +3,7 @@
 #include "formats/folder/config_parts.h"
 #include "formats/limits.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -230,6 +231,8 @@ static void derive_widths(struct hf_config *c) {
         const int64_t max = (int64_t)hparam_row_at(AT(hp.n_ff))->max;
         hp->n_ff = (int32_t)(up < max ? up : max);
     }
+    if (raw->depth_scale != 0) hp->residual_scale = raw->depth_scale / sqrtf((float)hp->n_layer);
+    if (raw->base_width != 0) hp->logit_scale = (float)hp->n_embd / (float)raw->base_width;
     // granite: without experts the shared part is the whole feed-forward layer
     if (raw->facts->logit_divisor && hp->n_expert == 0 && hp->n_ff_shared != 0) hp->n_ff = hp->n_ff_shared;
 }

@@ -5,8 +5,8 @@
 // ---- row orders: source row of row r ------------------------------------------------------------
 
 static uint64_t interleaved(const struct hf_sizes *s, uint64_t r) {
-    const uint64_t half = s->head_dim / 2, h = r / s->head_dim, in = r % s->head_dim;
-    return h * s->head_dim + in % 2 * half + in / 2;
+    const uint64_t n_rot = s->n_rot ? s->n_rot : s->head_dim, half = n_rot / 2, in = r % s->head_dim;
+    return in >= n_rot ? r : r - in + in % 2 * half + in / 2;
 }
 
 static uint64_t halved(const struct hf_sizes *s, uint64_t r) {
@@ -31,6 +31,14 @@ static uint64_t grouped(const struct hf_sizes *s, uint64_t r) {
     if (r < n_q) return r / (per_group * d) * group + r % (per_group * d);
     const uint64_t part = r < n_q + n_k ? 0 : 1, in = r - n_q - part * n_k;
     return in / d * group + (per_group + part) * d + in % d;
+}
+
+static uint64_t grouped_queries(const struct hf_sizes *s, uint64_t r) { return grouped(s, interleaved(s, r)); }
+static uint64_t grouped_keys(const struct hf_sizes *s, uint64_t r) {
+    return grouped(s, s->n_head * s->head_dim + interleaved(s, r));
+}
+static uint64_t grouped_values(const struct hf_sizes *s, uint64_t r) {
+    return grouped(s, (s->n_head + s->n_head_kv) * s->head_dim + r);
 }
 
 // Source rows are [key head][q, k, values, gates].
@@ -176,7 +184,7 @@ static rn_status columns_of_pairs(const struct hf_sizes *s, const struct safeten
 
 // ---- parts: the rows or columns that are taken --------------------------------------------------
 
-enum part { WHOLE, FIRST, SECOND, EVEN, ODD, WITHOUT_FIRST_TWO, NOPE, VALUE, LINEAR_QKV, GATES };
+enum part { WHOLE, FIRST, SECOND, EVEN, ODD, WITHOUT_FIRST_TWO, NOPE, VALUE, LINEAR_QKV, GATES, QUERIES, KEYS };
 
 static rn_status take(enum part part, const struct hf_sizes *s, const char *what, uint64_t n, uint64_t *from,
                       uint64_t *step, uint64_t *taken, rn_error *err) {
@@ -193,6 +201,8 @@ static rn_status take(enum part part, const struct hf_sizes *s, const char *what
         [VALUE] = {s->nope, 1, s->value},
         [LINEAR_QKV] = {0, 1, of_linear_qkv(s)}, // row_of selects the rows
         [GATES] = {0, 1, of_values(s)},
+        [QUERIES] = {0, 1, of_queries(s)},
+        [KEYS] = {0, 1, of_keys(s)},
     };
     if (part >= FIRST && part <= ODD && (n % 2 != 0 || n == 0))
         return fail(err, RN_E_FORMAT, "%" PRIu64 " %s, where two halves are expected", n, what);
@@ -223,6 +233,9 @@ static const struct form forms[HF_N_FORMS] = {
     [HF_PLUS_ONE] = {.change = HF_NUMBERS_PLUS_1},
     [HF_TRANSPOSED] = {.turned = true},
     [HF_QKV_GROUPED] = {rows, of_qkv, grouped},
+    [HF_GROUPED_QUERIES] = {rows, of_qkv, grouped_queries, QUERIES},
+    [HF_GROUPED_KEYS] = {rows, of_qkv, grouped_keys, KEYS},
+    [HF_GROUPED_VALUES] = {rows, of_qkv, grouped_values, KEYS},
     [HF_FIRST_HALF] = {.rows = FIRST},
     [HF_SECOND_HALF] = {.rows = SECOND},
     [HF_EVEN] = {.cols = EVEN},

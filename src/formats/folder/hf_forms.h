@@ -18,7 +18,11 @@ enum hf_form {
     HF_PLUS_ONE,    // weights of norms that multiply by 1 + w
     HF_TRANSPOSED,  // each matrix
     HF_QKV_GROUPED, // rows [key head][its queries, key, value] -> all queries, all keys, all values
-    HF_FIRST_HALF,  // rows of each matrix
+    // Of such rows the queries and the keys for interleaved rotation, and the values.
+    HF_GROUPED_QUERIES,
+    HF_GROUPED_KEYS,
+    HF_GROUPED_VALUES,
+    HF_FIRST_HALF, // rows of each matrix
     HF_SECOND_HALF,
     HF_EVEN, // every second number of each row, or of a vector
     HF_ODD,

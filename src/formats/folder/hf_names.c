@@ -46,6 +46,10 @@ const struct hf_trait hf_traits[] = {
     {"tie_word_embeddings", NULL, HF_UNTIED, true},
     {"use_qkv_bias", "stablelm", HF_ATTENTION_BIAS},
     {"attention_bias", NULL, HF_ATTENTION_BIAS},
+    {"qkv_bias", NULL, HF_ATTENTION_BIAS},
+    {"bias", "internlm2", HF_BIAS},
+    {"bias", "llama", HF_BIAS}, // internlm3, whose other spelling is mlp_bias
+    {"mlp_bias", "llama", HF_BIAS},
     {"mlp_bias", NULL, HF_MLP_BIAS},
     {"bias", "falcon", HF_BIAS},
     {"use_bias", NULL, HF_BIAS},

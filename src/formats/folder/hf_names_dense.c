@@ -137,6 +137,59 @@ static const struct hf_tensor_row glm4v[] = {
     GATE_UP_FFN,
 };
 
+// EXAONE 3.5 (2412.04862): Llama by names of its own.
+#define H "h.%d."
+static const struct hf_tensor_row exaone[] = {
+    WEIGHT("wte", "token_embd", HF_ALWAYS),
+    HEAD,
+    WEIGHT("ln_f", "output_norm", HF_ALWAYS),
+    WEIGHT(H "ln_1", B "attn_norm", HF_ALWAYS),
+    WEIGHT(H "ln_2", B "ffn_norm", HF_ALWAYS),
+    WEIGHT(H "attn.attention.q_proj", B "attn_q", HF_ALWAYS),
+    WEIGHT(H "attn.attention.k_proj", B "attn_k", HF_ALWAYS),
+    WEIGHT(H "attn.attention.v_proj", B "attn_v", HF_ALWAYS),
+    WEIGHT(H "attn.attention.out_proj", B "attn_output", HF_ALWAYS),
+    WEIGHT(H "mlp.c_fc_0", B "ffn_gate", HF_ALWAYS),
+    WEIGHT(H "mlp.c_fc_1", B "ffn_up", HF_ALWAYS),
+    WEIGHT(H "mlp.c_proj", B "ffn_down", HF_ALWAYS),
+    LEFT_OUT(H "attn.attention.rotary.inv_freq"),
+};
+// InternLM 2 (2403.17297): the rows of queries, keys and values are one matrix.
+static const struct hf_tensor_row internlm2[] = {
+    WEIGHT("tok_embeddings", "token_embd", HF_ALWAYS),
+    WEIGHT("output", "output", HF_UNTIED),
+    FINAL_NORM(HF_AS_IT_IS),
+    WEIGHT(L "attention_norm", B "attn_norm", HF_ALWAYS),
+    WEIGHT(L "ffn_norm", B "ffn_norm", HF_ALWAYS),
+    WEIGHT(L "attention.wqkv", B "attn_q", HF_ALWAYS, HF_GROUPED_QUERIES),
+    WEIGHT(L "attention.wqkv", B "attn_k", HF_ALWAYS, HF_GROUPED_KEYS),
+    WEIGHT(L "attention.wqkv", B "attn_v", HF_ALWAYS, HF_GROUPED_VALUES),
+    WEIGHT(L "attention.wo", B "attn_output", HF_ALWAYS),
+    BIAS(L "attention.wqkv", B "attn_q", HF_BIAS, HF_GROUPED_QUERIES),
+    BIAS(L "attention.wqkv", B "attn_k", HF_BIAS, HF_GROUPED_KEYS),
+    BIAS(L "attention.wqkv", B "attn_v", HF_BIAS, HF_GROUPED_VALUES),
+    BIAS(L "attention.wo", B "attn_output", HF_BIAS),
+    WEIGHT(L "feed_forward.w1", B "ffn_gate", HF_ALWAYS),
+    WEIGHT(L "feed_forward.w3", B "ffn_up", HF_ALWAYS),
+    WEIGHT(L "feed_forward.w2", B "ffn_down", HF_ALWAYS),
+};
+// InternLM 3: Llama with a switch for each bias.
+static const struct hf_tensor_row internlm3[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    ATTENTION_OF(INTERLEAVED, HF_ALWAYS),
+    QKV_BIASES_OF(INTERLEAVED, HF_ATTENTION_BIAS),
+    OUTPUT_BIAS(HF_BIAS),
+    GATED_FFN("mlp", "", HF_ALWAYS),
+    GATED_FFN_BIASES(HF_BIAS),
+};
+static const struct hf_tensor_row orion[] = {
+    TRUNK_OF_LAYER_NORMS,
+    BOTH(L "post_attention_layernorm", B "ffn_norm", HF_ALWAYS),
+    GATED_FFN("mlp", "", HF_ALWAYS),
+    FREQUENCIES,
+};
+
 // Values that published text_configs leave out; from transformers' configuration classes.
 static const struct hparam_default llama_defaults[] = {
     {AT(vocab_size), 32000}, {AT(hp.n_embd), 4096},      {AT(hp.n_ff), 11008},   {AT(hp.n_layer), 32},
@@ -181,6 +234,12 @@ static const struct hf_arch archs[] = {
     {"Olmo2ForCausalLM", "olmo2", "olmo2", "model.", SILU, HF_UNTIED, TENSORS(olmo2)},
     {"Olmo3ForCausalLM", "olmo3", "olmo2", "model.", SILU, HF_UNTIED, TENSORS(olmo2)},
     {"SmolLM3ForCausalLM", "smollm3", "smollm3", "model.", SILU, .windows_off = true, TENSORS(llama)},
+    {"ExaoneForCausalLM", "exaone", "exaone", "transformer.", SILU, HF_UNTIED, TENSORS(exaone)},
+    {"InternLM2ForCausalLM", "internlm2", "internlm2", "model.", SILU, HF_UNTIED, TENSORS(internlm2)},
+    {"InternLM3ForCausalLM", "internlm3", "llama", "model.", SILU, HF_UNTIED, TENSORS(internlm3)},
+    {"MiniCPMForCausalLM", "minicpm", "minicpm", "model.", SILU, HF_UNTIED, TENSORS(llama)},
+    {"XverseForCausalLM", "xverse", "xverse", "model.", SILU, HF_UNTIED, TENSORS(llama)},
+    {"OrionForCausalLM", "orion", "orion", "model.", SILU, HF_UNTIED, TENSORS(orion)},
     {"GraniteForCausalLM", "granite", "granite", "model.", SILU, HF_UNTIED, TENSORS(llama)},
     {"CohereForCausalLM", "cohere", "command-r", "model.", SILU, TENSORS(cohere), ALIASES(cohere_aliases)},
     {"Cohere2ForCausalLM", "cohere2", "cohere2", "model.", SILU, TENSORS(cohere)},

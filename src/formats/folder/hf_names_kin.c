@@ -72,6 +72,14 @@ static const struct hf_tensor_row hunyuan_moe[] = {
 #define BEHIND_DENSE                                                                                                 \
     GATED_FFN("mlp", "", HF_DENSE), ROUTER("mlp.gate"), EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),         \
         GATED_FFN("mlp.shared_experts", "_shexp", HF_EXPERTS | HF_SHARED_EXPERTS)
+static const struct hf_tensor_row deepseek[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    ATTENTION_OF(INTERLEAVED, HF_ALWAYS),
+    ATTENTION_BIASES_OF(INTERLEAVED),
+    BEHIND_DENSE,
+    FREQUENCIES,
+};
 static const struct hf_tensor_row ernie_moe[] = {
     TRUNK,
     BIAS("lm_head", "output", HF_BIAS | HF_UNTIED),
@@ -118,6 +126,7 @@ static const struct hf_arch archs[] = {
     {"HunYuanMoEV1ForCausalLM", "hunyuan_v1_moe", "hunyuan-moe", "model.", SILU, HF_UNTIED, .repeats_numbers = true,
      TENSORS(hunyuan_moe)},
     {"Ernie4_5_MoeForCausalLM", "ernie4_5_moe", "ernie4_5-moe", "model.", SILU, TENSORS(ernie_moe)},
+    {"DeepseekForCausalLM", "deepseek", "deepseek", "model.", SILU, HF_UNTIED, TENSORS(deepseek)},
     {"Dots1ForCausalLM", "dots1", "dots1", "model.", SILU, HF_UNTIED, .gating_ignored = true, TENSORS(dots)},
     {"MiniMaxM2ForCausalLM", "minimax_m2", "minimax-m2", "model.", SILU, HF_UNTIED, TENSORS(minimax_m2),
      ALIASES(minimax_aliases)},

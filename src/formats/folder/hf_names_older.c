@@ -101,11 +101,45 @@ static const struct hf_tensor_row opt[] = {
     BOTH(L "fc2", B "ffn_down", HF_ALWAYS),
 };
 
+// CodeShell (2403.15747): all queries, all keys, all values.
+static const struct hf_tensor_row codeshell[] = {
+    WEIGHT("wte", "token_embd", HF_ALWAYS),
+    HEAD,
+    BOTH("ln_f", "output_norm", HF_ALWAYS),
+    BOTH(H "ln_1", B "attn_norm", HF_ALWAYS),
+    BOTH(H "ln_2", B "ffn_norm", HF_ALWAYS),
+    BOTH(H "attn.c_attn", B "attn_qkv", HF_ALWAYS),
+    BOTH(H "attn.c_proj", B "attn_output", HF_ALWAYS),
+    BOTH(H "mlp.c_fc", B "ffn_up", HF_ALWAYS),
+    BOTH(H "mlp.c_proj", B "ffn_down", HF_ALWAYS),
+    LEFT_OUT(H "attn.rotary_emb.inv_freq"),
+};
+static const struct hf_tensor_row gptj[] = {
+    WEIGHT("wte", "token_embd", HF_ALWAYS),
+    BOTH("lm_head", "output", HF_UNTIED),
+    BOTH("ln_f", "output_norm", HF_ALWAYS),
+    BOTH(H "ln_1", B "attn_norm", HF_ALWAYS),
+    WEIGHT(H "attn.q_proj", B "attn_q", HF_ALWAYS),
+    WEIGHT(H "attn.k_proj", B "attn_k", HF_ALWAYS),
+    WEIGHT(H "attn.v_proj", B "attn_v", HF_ALWAYS),
+    WEIGHT(H "attn.out_proj", B "attn_output", HF_ALWAYS),
+    BOTH(H "mlp.fc_in", B "ffn_up", HF_ALWAYS),
+    BOTH(H "mlp.fc_out", B "ffn_down", HF_ALWAYS),
+    LEFT_OUT(H "attn.bias"),
+    LEFT_OUT(H "attn.masked_bias"),
+};
+static const struct hf_alias gptj_aliases[] = {{AT(hp.n_rot), "rotary_dim"}};
+static const struct hf_alias codeshell_aliases[] = {{AT(hp.n_head_kv), "num_query_groups"}};
+
 static const struct hparam_default eps_1e5[] = {{AT(hp.norm_eps), 1e-5}}; // of the classes in transformers
 
 static const struct hf_arch archs[] = {
     {"GPT2LMHeadModel", "gpt2", "gpt2", "transformer.", GELU_TANH, TENSORS(gpt2), DEFAULTS(eps_1e5)},
     {"GPTBigCodeForCausalLM", "gpt_bigcode", "starcoder", "transformer.", GELU_TANH, TENSORS(bigcode),
+     DEFAULTS(eps_1e5)},
+    {"CodeShellForCausalLM", "codeshell", "codeshell", "transformer.", GELU_TANH, HF_UNTIED, TENSORS(codeshell),
+     ALIASES(codeshell_aliases), DEFAULTS(eps_1e5)},
+    {"GPTJForCausalLM", "gptj", "gptj", "transformer.", GELU_TANH, HF_UNTIED, TENSORS(gptj), ALIASES(gptj_aliases),
      DEFAULTS(eps_1e5)},
     {"GPTNeoXForCausalLM", "gpt_neox", "gptneox", "gpt_neox.", GELU, HF_UNTIED | HF_ATTENTION_BIAS, TENSORS(gptneox),
      DEFAULTS(eps_1e5)},

@@ -119,6 +119,14 @@ static const struct arch_facts facts[] = {
     {.name = "ernie4_5-moe", .experts = EXPERTS_AFTER_DENSE, .weights_norm = true, .puts_moe_step = true},
     {.name = "hunyuan-moe", .weights_norm = true, DEFAULTS(hunyuan_defaults)},
     {.name = "dots1", .experts = EXPERTS_AFTER_DENSE, .gating = EXPERT_GATING_SIGMOID, .weights_norm = true},
+    {.name = "exaone"},
+    {.name = "internlm2"},
+    {.name = "minicpm", .logit_divisor = true},
+    {.name = "xverse"},
+    {.name = "orion", .has_layer_norm = true},
+    {.name = "codeshell", .has_layer_norm = true, .ff_is_4x = true},
+    {.name = "gptj", .has_layer_norm = true, .ff_is_4x = true},
+    {.name = "deepseek", .experts = EXPERTS_AFTER_DENSE},
     {.name = "minimax-m2", .gating = EXPERT_GATING_SIGMOID, .weights_norm = true},
 };
 

@@ -71,8 +71,10 @@ const struct hparam_row hparam_rows[] = {
     {AT(multi_query), BOOL, MEMBER("multi_query")},
     {AT(new_decoder), BOOL, MEMBER("new_decoder_architecture")},
 
-    {AT(hp.embd_scale), FLOAT, 1e-6, 1e6, KEY("embedding_scale"), MEMBER("embedding_multiplier")},
+    {AT(hp.embd_scale), FLOAT, 1e-6, 1e6, KEY("embedding_scale"), MEMBER("embedding_multiplier", "scale_emb")},
     {AT(hp.residual_scale), FLOAT, 1e-6, 1e6, KEY("residual_scale"), MEMBER("residual_multiplier")},
+    {AT(depth_scale), FLOAT, 1e-6, 1e6, MEMBER("scale_depth")},
+    {AT(base_width), INT, 1, MAX_WIDTH, MEMBER("dim_model_base")},
     {AT(hp.logit_scale), FLOAT, 1e-6, 1e6, KEY("logit_scale"), MEMBER("logit_scale", "logits_scaling")},
     {AT(hp.attn_scale), FLOAT, 1e-6, 1e6, KEY("attention.scale"), MEMBER("attention_multiplier")},
     {AT(query_scalar), FLOAT, 1e-6, 1e6, MEMBER("query_pre_attn_scalar")},

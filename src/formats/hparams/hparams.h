@@ -48,6 +48,8 @@ struct raw_hparams {
     float ff_multiplier;
     int32_t ff_multiple;
     bool double_wide_ff; // config.json, gemma4: layers that share keys and values have twice the n_ff
+    float depth_scale;   // config.json, minicpm: residual_scale is it / sqrt(n_layer)
+    int32_t base_width;  // config.json, minicpm: logits are divided by n_embd / it
     float rope_alpha;    // config.json, hunyuan: rope_theta grows by it
     bool rope_switch;    // GGUF: rope.scaling.finetuned
 };
