@@ -172,7 +172,7 @@ static rn_status read_row(struct hf_config *c, const struct objects *o, const st
         const struct json_node *v = is_taken(c, row, names[i]) ? NULL : find_member(o, names[i]);
         if (v) return read_value(c, row, names[i], v, err);
     }
-    if (c->is_wrapped || row->at == AT(hp.norm_eps)) set_class_default(c, o, row);
+    if (c->is_wrapped || row->at == AT(hp.norm_eps) || row->at == AT(partial_rotary)) set_class_default(c, o, row);
     return hparam_is_missing(&c->raw, row)
                ? fail(err, RN_E_FORMAT, "%s: missing", hparam_name_of(&c->raw, usual_name(c, row)).text)
                : RN_OK;
@@ -264,10 +264,9 @@ static rn_status check_sections(const struct hf_config *c, rn_error *err) {
     return RN_OK;
 }
 
-// The permutation to interleaved rotation applies to whole heads, so partial rotation cannot be
-// supported here.
+// Where transformers' class rotates whole heads, whatever config.json says, a part is refused.
 static rn_status check_partial(const struct hf_config *c, rn_error *err) {
-    if (c->raw.partial_rotary == 0 || c->raw.partial_rotary == 1) return RN_OK;
+    if (c->raw.partial_rotary == 0 || c->raw.partial_rotary == 1 || c->arch->rotates_part) return RN_OK;
     for (size_t i = 0; i < c->arch->n_tensors; i++)
         if (c->arch->tensors[i].form == HF_QUERIES_INTERLEAVED)
             return fail(err, RN_E_UNSUPPORTED, "%s: %g is not supported; 1 is",

@@ -61,17 +61,19 @@ static rn_status read_kinds(struct hf_config *c, const struct json_node *root, r
     return RN_OK;
 }
 
-// lfm2: the numbers of the layers with attention.
+// lfm2, bamba: the numbers of the layers with attention.
 static rn_status read_attending(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char *const names[] = {"full_attn_idxs", "attn_layer_indices"};
+    const char *name = json_member(root, names[0]) ? names[0] : names[1];
     const struct json_node *list;
-    const rn_status st = config_list(root, "full_attn_idxs", JSON_NUMBER, &list, err);
+    const rn_status st = config_list(root, name, JSON_NUMBER, &list, err);
     if (st != RN_OK || !list || c->raw.says_states) return st;
     for (int32_t l = 0; l < c->raw.hp.n_layer; l++) flag(&c->raw.layers[l], LAYER_RECURRENT, true);
     const struct json_node *v = json_first(list);
     for (uint32_t i = 0; i < list->n_items; i++, v = json_next(v)) {
         int64_t l;
         const rn_status of_item = json_int(v, 0, c->raw.hp.n_layer - 1, &l, err);
-        if (of_item != RN_OK) return fail_in(err, of_item, "member full_attn_idxs: item %" PRIu32, i);
+        if (of_item != RN_OK) return fail_in(err, of_item, "member %s: item %" PRIu32, name, i);
         flag(&c->raw.layers[l], LAYER_RECURRENT, false);
     }
     c->raw.says_states = true;

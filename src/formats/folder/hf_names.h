@@ -77,6 +77,7 @@ struct hf_arch {
     uint32_t traits;           // those that hold where config.json does not say
     enum expert_gating gating; // 0: as arch_facts says
     bool gating_ignored;       // its class does not read scoring_func
+    bool rotates_part;         // of a head, with rows for interleaved rotation
     bool windows_off;          // use_sliding_window absent means false
     bool repeats_numbers;      // a number may be a list of one for each layer, all equal
     const struct hf_tensor_row *tensors;

@@ -27,6 +27,20 @@ static const struct hf_tensor_row granitehybrid[] = {
     OUTPUT_BIAS(HF_ATTENDS | HF_ATTENTION_BIAS),
     GRANITE_EXPERTS,
 };
+// Bamba (IBM 2024): Mamba-2, and attention that rotates half a head.
+static const struct hf_tensor_row bamba[] = {
+    EMBEDDING,
+    HEAD,
+    WEIGHT("final_layernorm", "output_norm", HF_ALWAYS),
+    NORM_BEFORE_ATTENTION(HF_AS_IT_IS),
+    WEIGHT(L "pre_ff_layernorm", B "ffn_norm", HF_ALWAYS),
+    ATTENTION_OF(INTERLEAVED, HF_ATTENDS),
+    QKV_BIASES_OF(INTERLEAVED, HF_ATTENDS | HF_ATTENTION_BIAS),
+    OUTPUT_BIAS(HF_ATTENDS | HF_ATTENTION_BIAS),
+    MAMBA2("mamba", HF_RECURS),
+    GATED_FFN("feed_forward", "", HF_ALWAYS),
+    GATED_FFN_BIASES_OF("feed_forward", "", HF_MLP_BIAS),
+};
 #define LFM2_BIASES                                                                                                  \
     BIAS(L "conv.conv", B "shortconv.conv", HF_RECURS | HF_CONV_BIAS),                                               \
         BIAS(L "conv.in_proj", B "shortconv.in_proj", HF_RECURS | HF_CONV_BIAS),                                     \
@@ -120,6 +134,8 @@ static const struct hf_tensor_row qwen35[] = {QWEN35, GATED_FFN("mlp", "", HF_AL
 static const struct hf_tensor_row qwen35moe[] = {QWEN35, QWEN3NEXT_EXPERTS};
 
 static const struct hf_alias mamba2_aliases[] = {{AT(hp.ssm_n_head), "num_heads"}, {AT(ssm_head_dim), "head_dim"}};
+// Of its class, whatever config.json says of other things.
+static const struct hparam_default bamba_defaults[] = {{AT(partial_rotary), 0.5}};
 static const struct hf_alias lfm2_aliases[] = {{AT(hp.n_ff), "block_ff_dim"}};
 
 static const struct hf_arch archs[] = {
@@ -127,6 +143,8 @@ static const struct hf_arch archs[] = {
      ALIASES(mamba2_aliases)},
     {"GraniteMoeHybridForCausalLM", "granitemoehybrid", "granitehybrid", "model.", SILU, HF_UNTIED | HF_CONV_BIAS,
      TENSORS(granitehybrid)},
+    {"BambaForCausalLM", "bamba", "granitehybrid", "model.", SILU, HF_UNTIED | HF_CONV_BIAS, .rotates_part = true,
+     TENSORS(bamba), DEFAULTS(bamba_defaults)},
     {"Lfm2ForCausalLM", "lfm2", "lfm2", "model.", SILU, TENSORS(lfm2), ALIASES(lfm2_aliases)},
     {"Lfm2MoeForCausalLM", "lfm2_moe", "lfm2moe", "model.", SILU, TENSORS(lfm2moe)},
     {"Qwen3NextForCausalLM", "qwen3_next", "qwen3next", "model.", SILU, HF_UNTIED, .windows_off = true,
