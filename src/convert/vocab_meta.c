@@ -1,5 +1,6 @@
 // convert/vocab_meta.c - see vocab_meta.h. Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #include "convert/vocab_meta.h"
+#include "convert/metadata_layers.h"
 #include "tokenizer/fillers.h"
 #include <string.h>
 
@@ -97,6 +98,45 @@ static bool is_implied(const struct norm_step *s) {
     return s->kind == NORM_REPLACE && !s->is_regex && is_str(s->pattern, " ") && is_str(s->content, mark);
 }
 
+// Does a key of our own say the step?
+static bool is_kept(const struct vocab *v, int32_t i) {
+    return v->model == VOCAB_BPE && i < v->n_norms_before && norm_kind_name(v->norms[i].kind) != NULL;
+}
+
+static void put_normalizer(gguf_writer *w, const struct vocab *v, const log_sink *log) {
+    static const char key[] = "tokenizer.runnel.normalizer";
+    uint64_t n = 0;
+    for (int32_t i = 0; i < v->n_norms; i++) n += is_kept(v, i);
+    if (n == 0) return;
+    gguf_put_array(w, key, GGUF_STRING, n);
+    for (int32_t i = 0; i < v->n_norms; i++) {
+        if (!is_kept(v, i)) continue;
+        const char *name = norm_kind_name(v->norms[i].kind);
+        gguf_put_item_string(w, (struct vocab_str){name, (uint32_t)strlen(name)});
+    }
+    metadata_own(log, key);
+}
+
+// Flags that change ids: whether a token is looked for in the normalized text matters where there is a normalizer.
+static bool has_flags(const struct vocab *v, int32_t id) {
+    const int places = TOKEN_TAKES_SPACE_BEFORE | TOKEN_TAKES_SPACE_BEHIND | TOKEN_ONLY_WHOLE_WORD;
+    return (v->tokens[id].flags & (v->n_norms_before > 0 ? places | TOKEN_IN_NORMALIZED : places)) != 0;
+}
+
+static void put_token_flags(gguf_writer *w, const struct vocab *v, const log_sink *log) {
+    static const char key[] = "tokenizer.runnel.token_flags";
+    uint64_t n = 0;
+    for (int32_t i = 0; i < v->n_tokens; i++) n += has_flags(v, i);
+    if (n == 0) return;
+    gguf_put_array(w, key, GGUF_I32, 2 * n);
+    for (int32_t i = 0; i < v->n_tokens; i++) {
+        if (!has_flags(v, i)) continue;
+        gguf_put_item_i32(w, i);
+        gguf_put_item_i32(w, v->tokens[i].flags);
+    }
+    metadata_own(log, key);
+}
+
 static void warn_of_losses(const struct vocab *v, const log_sink *log) {
     static const char *const names[] = {
         [NORM_NFC] = "NFC",
@@ -114,18 +154,10 @@ static void warn_of_losses(const struct vocab *v, const log_sink *log) {
         [NORM_BERT_ACCENTS] = "no accents",
         [NORM_BERT_PUNCTUATION] = "punctuation apart",
     };
-    int32_t n_flagged = 0;
     for (int32_t i = 0; i < v->n_norms; i++)
-        if (!is_implied(&v->norms[i]))
+        if (!is_implied(&v->norms[i]) && !is_kept(v, i))
             log_to(log, LOG_WARN, "tokenizer: a step of its normalizer (%s) is left out: GGUF has no key for it",
                    names[v->norms[i].kind]);
-    for (int32_t i = 0; i < v->n_tokens; i++)
-        n_flagged +=
-            (v->tokens[i].flags & (TOKEN_TAKES_SPACE_BEFORE | TOKEN_TAKES_SPACE_BEHIND | TOKEN_ONLY_WHOLE_WORD)) != 0;
-    if (n_flagged)
-        log_to(log, LOG_WARN,
-               "tokenizer: %d tokens that take the white space around them, or only whole words, become plain ones",
-               n_flagged);
 }
 
 rn_status vocab_put(gguf_writer *w, const struct vocab *v, int32_t n_vocab, const log_sink *log, rn_error *err) {
@@ -143,5 +175,7 @@ rn_status vocab_put(gguf_writer *w, const struct vocab *v, int32_t n_vocab, cons
     gguf_put_bool(w, "tokenizer.ggml.add_bos_token", v->add_bos);
     gguf_put_bool(w, "tokenizer.ggml.add_eos_token", v->add_eos);
     if (v->model != VOCAB_BPE) gguf_put_bool(w, "tokenizer.ggml.add_space_prefix", v->add_space_prefix);
+    put_normalizer(w, v, log);
+    put_token_flags(w, v, log);
     return RN_OK;
 }

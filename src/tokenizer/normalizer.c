@@ -216,6 +216,16 @@ static rn_status (*const runs[N_NORM_KINDS])(const struct job *j, rn_error *err)
     [NORM_BERT_PUNCTUATION] = run_bert_punctuation,
 };
 
+const char *norm_kind_name(enum norm_kind kind) {
+    static const char *const names[] = {[NORM_NFC] = "NFC",
+                                        [NORM_NFD] = "NFD",
+                                        [NORM_NFKC] = "NFKC",
+                                        [NORM_NFKD] = "NFKD",
+                                        [NORM_LOWERCASE] = "Lowercase",
+                                        [NORM_STRIP_ACCENTS] = "StripAccents"};
+    return kind <= NORM_STRIP_ACCENTS ? names[kind] : NULL;
+}
+
 static rn_status gather_user_defined(struct norm_tool *tool, const struct vocab *v, rn_error *err) {
     uint32_t n = 0;
     struct spelling *const list = mem_alloc((size_t)v->n_tokens * sizeof *list);

@@ -35,6 +35,9 @@ enum norm_kind {
     N_NORM_KINDS
 };
 
+// What tokenizer.json, and our own key in GGUF files, call the kinds without parameters; NULL: one with.
+const char *norm_kind_name(enum norm_kind kind);
+
 enum norm_when {         // NORM_PREPEND prepends its content ...
     NORM_ALWAYS,         // to each non-empty segment of text between added tokens
     NORM_UNLESS_THERE,   // to each segment that does not begin with it

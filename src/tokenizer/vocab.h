@@ -33,7 +33,8 @@ enum token_flags {                // of control and user-defined tokens, as in t
     TOKEN_ONLY_WHOLE_WORD = 4,    // "single_word"
     TOKEN_IN_NORMALIZED = 8,      // "normalized": searched for in the normalized text
     // Added to the model's own tokens; the model never produces it from text.
-    TOKEN_IS_ADDED = 16
+    TOKEN_IS_ADDED = 16,
+    TOKEN_ALL_FLAGS = 31
 };
 
 struct vocab_token {

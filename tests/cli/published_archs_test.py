@@ -199,6 +199,30 @@ def another_token_may_end_a_text_than_an_answer():
 
 
 @test
+def a_file_keeps_the_normalizer_and_the_places_of_added_tokens():
+    golden = pathlib.Path(os.environ.get('RUNNEL_SHARED') or ROOT.parent / 'shared', 'goldens/qwen3')
+    if not golden.exists():
+        raise Skip('no shared material: set RUNNEL_SHARED')
+    texts = ['e\u0301 A\u030a', 'ABC <|im_end|> d', 'a\u0345\u08d3', 'x  <|im_end|>']
+    with Folder() as folder:
+        source = copy_folder(golden, folder / 'source')
+        tokens = json.loads((source / 'tokenizer.json').read_text())
+        plain = {text: runnel('tokenize', '-m', source, '--parse-special', text).ok().text for text in texts}
+        added = [t | {'lstrip': True} if t['content'] == '<|im_end|>' else t for t in tokens['added_tokens']]
+        steps = {'type': 'Sequence', 'normalizers': [{'type': 'NFC'}, {'type': 'Lowercase'}]}
+        (source / 'tokenizer.json').write_text(json.dumps(tokens | {'normalizer': steps, 'added_tokens': added}))
+        said = runnel('convert', source, folder / 'made.gguf').ok().err
+        for key in 'normalizer', 'token_flags':
+            check(f"key tokenizer.runnel.{key}: is runnel's own" in said, said)
+        differ = 0
+        for text in texts:
+            ids = [runnel('tokenize', '-m', model, '--parse-special', text).ok().text for model in (source, folder / 'made.gguf')]
+            equal(ids[0], ids[1], text)
+            differ += ids[0] != plain[text]
+        check(differ >= 3, 'the steps change ids')
+
+
+@test
 def a_formula_makes_the_same_weights_everywhere():
     equal(list(array.array('f', numbers('model.norm.weight', [4]))), [0.5954513549804688, 0.6691970825195312, 0.6502456665039062, 0.775604248046875])
 

@@ -44,6 +44,23 @@ static void score_of(struct gguf_builder *b, float score) {
 static void score_nan(struct gguf_builder *b) { score_of(b, NAN); }
 static void score_inf(struct gguf_builder *b) { score_of(b, -INFINITY); }
 
+#define NORMALIZER "tokenizer.runnel.normalizer"
+#define FLAGS      "tokenizer.runnel.token_flags"
+static void step_nfc(struct gguf_builder *b) {
+    gb_str_array(b, NORMALIZER, (const char *const[]){"NFC", "Lowercase"}, 2);
+}
+static void step_unknown(struct gguf_builder *b) {
+    gb_str_array(b, NORMALIZER, (const char *const[]){"NFC", "Nmt"}, 2);
+}
+static void flags_of(struct gguf_builder *b, int32_t id, int32_t flags, size_t n) {
+    gb_array(b, FLAGS, GB_I32, (const int32_t[]){id, flags}, n, 4);
+}
+static void flags_sound(struct gguf_builder *b) { flags_of(b, N_SOUND - 1, 31, 2); }
+static void flags_beyond(struct gguf_builder *b) { flags_of(b, N_SOUND, 1, 2); }
+static void flags_negative(struct gguf_builder *b) { flags_of(b, -1, 1, 2); }
+static void flags_32(struct gguf_builder *b) { flags_of(b, 0, 32, 2); }
+static void flags_odd(struct gguf_builder *b) { flags_of(b, 0, 1, 1); }
+
 TEST(item_12_lists_of_unequal_length_and_impossible_values_are_refused) {
     static const struct bad_gguf bpe[] = {
         {"as it is", NULL, NULL, NULL, NULL},
@@ -56,6 +73,15 @@ TEST(item_12_lists_of_unequal_length_and_impossible_values_are_refused) {
          "key tokenizer.ggml.token_type: the type of token 200 is 0, outside 1..6"},
         {"type 7", KEY("token_type"), kind_7, NULL, "the type of token 200 is 7, outside 1..6"},
         {"type -1", KEY("token_type"), kind_minus_1, NULL, "the type of token 200 is -1, outside 1..6"},
+        {"a normalizer", NULL, step_nfc, NULL, NULL},
+        {"one with an unknown step", NULL, step_unknown, NULL,
+         "key tokenizer.runnel.normalizer: item 1: \"Nmt\" is not known"},
+        {"flags", NULL, flags_sound, NULL, NULL},
+        {"flags of no token", NULL, flags_beyond, NULL,
+         "key tokenizer.runnel.token_flags: item 0: flags 1 of token 280 of 280"},
+        {"flags of token -1", NULL, flags_negative, NULL, "item 0: flags 1 of token -1 of 280"},
+        {"unknown flags", NULL, flags_32, NULL, "item 0: flags 32 of token 0 of 280"},
+        {"half a pair of flags", NULL, flags_odd, NULL, "1 items are no pairs"},
     };
     static const struct bad_gguf spm[] = {
         {"as it is", NULL, NULL, NULL, NULL},

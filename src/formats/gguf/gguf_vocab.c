@@ -62,6 +62,25 @@ static rn_status read_token(const uint8_t **at, const struct gguf_pair *scores, 
     return RN_OK;
 }
 
+// Tokens that take white space or only whole words, as [id, flags, id, flags, ..]: a key of our own.
+static rn_status read_token_flags(const struct gguf *g, struct vocab *v, struct vocab_token *tokens, rn_error *err) {
+    static const char key[] = "tokenizer.runnel.token_flags";
+    const struct gguf_pair *pair;
+    bool found;
+    const rn_status st = gguf_get_array(g, key, GGUF_I32, &pair, &found, err);
+    if (st != RN_OK || !found) return st;
+    if (pair->n % 2 != 0) return fail(err, RN_E_FORMAT, "key %s: %" PRIu64 " items are no pairs", key, pair->n);
+    for (uint64_t i = 0; i + 1 < pair->n; i += 2) {
+        const int64_t id = gguf_int_item(pair, i), flags = gguf_int_item(pair, i + 1);
+        if (id < 0 || id >= v->n_tokens || flags < 0 || flags > TOKEN_ALL_FLAGS)
+            return fail(err, RN_E_FORMAT,
+                        "key %s: item %" PRIu64 ": flags %" PRId64 " of token %" PRId64 " of %" PRId32, key, i, flags,
+                        id, v->n_tokens);
+        tokens[id].flags = (uint8_t)flags;
+    }
+    return RN_OK;
+}
+
 static rn_status read_tokens(const struct gguf *g, struct arena *into, struct vocab *v, rn_error *err) {
     const struct gguf_pair *tokens = NULL, *scores, *kinds;
     bool found = false,
@@ -82,7 +101,7 @@ static rn_status read_tokens(const struct gguf *g, struct arena *into, struct vo
         if ((st = read_token(&at, scores, kinds, i, &list[i], err)) != RN_OK) return st;
     v->tokens = list;
     v->n_tokens = (int32_t)tokens->n;
-    return RN_OK;
+    return read_token_flags(g, v, list, err);
 }
 
 static rn_status read_merges(const struct gguf *g, struct arena *into, struct vocab *v, rn_error *err) {
@@ -202,6 +221,33 @@ static rn_status read_flags(const struct gguf *g, struct vocab *v, rn_error *err
     return st;
 }
 
+// The steps of a normalizer, a key of our own (convert/vocab_meta.c).
+static rn_status read_normalizer(const struct gguf *g, struct arena *into, struct vocab *v, rn_error *err) {
+    static const char key[] = "tokenizer.runnel.normalizer";
+    const struct gguf_pair *pair;
+    bool found;
+    const rn_status st = gguf_get_array(g, key, GGUF_STRING, &pair, &found, err);
+    if (st != RN_OK || !found) return st;
+    if (v->model != VOCAB_BPE || pair->n > VOCAB_MAX_STEPS)
+        return fail(err, RN_E_UNSUPPORTED, "key %s: %" PRIu64 " steps, where a byte-level BPE may have %d", key,
+                    pair->n, VOCAB_MAX_STEPS);
+    struct norm_step *const steps = arena_alloc(into, (size_t)pair->n * sizeof *steps + 1);
+    if (!steps) return fail(err, RN_E_NOMEM, "key %s: out of memory", key);
+    const uint8_t *at = pair->value;
+    for (uint64_t i = 0; i < pair->n; i++) {
+        const struct vocab_str s = gguf_next_string(&at);
+        enum norm_kind kind = NORM_NFC;
+        while (norm_kind_name(kind) && !is_str(s, norm_kind_name(kind))) kind++;
+        if (!norm_kind_name(kind))
+            return fail(err, RN_E_UNSUPPORTED, "key %s: item %" PRIu64 ": \"%.*s\" is not known", key, i,
+                        gguf_shown(s.s, s.n), s.s);
+        steps[i] = (struct norm_step){.kind = kind};
+    }
+    v->norms = steps;
+    v->n_norms = v->n_norms_before = (int32_t)pair->n;
+    return RN_OK;
+}
+
 rn_status gguf_read_vocab(const struct gguf *g, struct arena *into, struct vocab *v, rn_error *err) {
     v->bos = v->eos = v->eot = v->eom = v->unk = v->pad = -1;
     rn_status st = read_model(g, v, err);
@@ -210,5 +256,5 @@ rn_status gguf_read_vocab(const struct gguf *g, struct arena *into, struct vocab
     if (st == RN_OK && (v->model == VOCAB_BPE || v->model == VOCAB_CHAR_BPE)) st = read_merges(g, into, v, err);
     if (st == RN_OK) st = read_special_ids(g, v, err);
     if (st == RN_OK) st = read_flags(g, v, err);
-    return st;
+    return st == RN_OK ? read_normalizer(g, into, v, err) : st;
 }
