@@ -181,15 +181,18 @@ bool generation_take_drafters(generation *g, const char *names, char *why) {
     return true;
 }
 
+static bool makes_no_guesses(const generation *g) { return rn_strategy_excludes(g->strategy.strategy, "speculate"); }
+
 // NULL: the library's default.
 static const char *drafters_of(const generation *g) {
+    if (g->implies_drafters && makes_no_guesses(g)) return NULL;
     if (g->speculate[0]) return g->speculate;
     return g->no_speculate ? "none" : NULL;
 }
 
 bool generation_speculates(const generation *g) {
     const char *const names = drafters_of(g);
-    return !names || strcmp(names, "none") != 0;
+    return !makes_no_guesses(g) && (!names || strcmp(names, "none") != 0);
 }
 
 static double prediction_of(const generation *g) { return (double)g->n_prediction; }
@@ -198,7 +201,8 @@ static double draft_min_of(const generation *g) { return g->draft_min; }
 static double verify_of(const generation *g) { return g->spec_verify; }
 static double min_p_of(const generation *g) { return g->draft_min_p; }
 static bool has_model_that_drafts(const generation *g) {
-    return generation_drafts_with(g, "draft") || generation_drafts_with(g, "layer-skip");
+    return generation_speculates(g) &&
+           (generation_drafts_with(g, "draft") || generation_drafts_with(g, "layer-skip"));
 }
 
 const char *generation_without_effect(const generation *g, const generation *shared, const char **why) {
@@ -218,7 +222,7 @@ const char *generation_without_effect(const generation *g, const generation *sha
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const double v = rows[i].of(g);
         if (v <= 0 || rows[i].has_effect(g) || (shared && v == rows[i].of(shared))) continue;
-        *why = rows[i].why;
+        *why = makes_no_guesses(g) ? "with a strategy that makes no guesses" : rows[i].why;
         return rows[i].name;
     }
     return NULL;

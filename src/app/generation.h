@@ -57,10 +57,11 @@ typedef struct generation {
     bool banned_match_case, token_healing, no_forced_tokens, no_speculate;
     double guidance_scale;               // NaN: not given
     char speculate[GENERATION_DRAFTERS]; // names separated by ','; empty: not given
-    draft_heads heads;                   // of the drafters among them that stand on heads
-    int32_t draft_max, draft_min;        // -1: not given
-    double draft_min_p;                  // 0: not given
-    int32_t spec_verify;                 // of rn_verify
+    bool implies_drafters;        // the models that draft name them; strategies that make no guesses leave them out
+    draft_heads heads;            // of the drafters among them that stand on heads
+    int32_t draft_max, draft_min; // -1: not given
+    double draft_min_p;           // 0: not given
+    int32_t spec_verify;          // of rn_verify
     rn_part prediction[GENERATION_PREDICTION];
     size_t n_prediction;                // texts of the prediction; with some, drafters are those named or suffix
     rn_part negative[2];                // the negative prompt, without and with parse_special; n_text 0: none
@@ -105,7 +106,7 @@ typedef struct generation_parts {
 // parts. A preset is applied first, then single fields,
 // in whatever order they were given.
 bool generation_apply(const generation *g, rn_request *req, generation_parts *parts, rn_error *err);
-bool generation_speculates(const generation *g); // does not refuse it
+bool generation_speculates(const generation *g); // neither it nor its strategy refuses it
 // The option about guesses, by its member's name, that nothing reads with the drafters of this generation, and why in words behind "has no effect"; NULL: all
 // that are not as by default have one. What is as in `shared` (NULL: nothing) was given for many requests, some of which may leave it.
 const char *generation_without_effect(const generation *g, const generation *shared, const char **why);

@@ -180,7 +180,7 @@ static bool each_drafter(void *target, size_t i, const char *key, const json_ite
     generation *const g = target;
     json_span text;
     if (!json_item_text(value, &text, why)) return false;
-    if (i == 0) g->speculate[0] = 0; // in place of the default's
+    if (i == 0) g->speculate[0] = 0, g->implies_drafters = false; // in place of the default's
     return generation_add_drafters(g, text.data, why);
 }
 

@@ -341,7 +341,7 @@ static bool check_excluded(const generation *g, const rn_sampling *s) {
         {"mirostat", "mirostat", s->mirostat > 0},
         {"adaptive_target", "adaptive-target", s->adaptive_target >= 0},
         {"watermark", "watermark", s->watermark},
-        {"speculate", "speculate", g->speculate[0] && generation_speculates(g)},
+        {"speculate", "speculate", g->speculate[0] && !g->implies_drafters && strcmp(g->speculate, "none") != 0},
         {"guidance_scale", "guidance-scale", generation_is_guided(g)},
         {"banned_strings", "banned-string", g->n_banned > 0},
     };
@@ -354,8 +354,14 @@ static bool check_excluded(const generation *g, const rn_sampling *s) {
 }
 
 bool generation_use_draft(generation *g, bool has_model, bool has_ngrams, const options *parsed) {
-    char why[NUMBER_WHY];
-    if (!g->speculate[0] && !g->no_speculate && (has_model || has_ngrams))
+    char why[NUMBER_WHY], no_guesses[80];
+    snprintf(no_guesses, sizeof no_guesses, "with --strategy %.30s, which makes no guesses",
+             g->strategy.strategy ? g->strategy.strategy : "");
+    if (parsed && rn_strategy_excludes(g->strategy.strategy, "speculate") &&
+        (options_refuse(parsed, "draft", no_guesses) || options_refuse(parsed, "ngram-cache", no_guesses)))
+        return false;
+    g->implies_drafters = !g->speculate[0] && !g->no_speculate && (has_model || has_ngrams);
+    if (g->implies_drafters)
         return (!has_ngrams || generation_add_drafters(g, "ngram-cache", why)) &&
                (!has_model || generation_add_drafters(g, "draft", why));
     if (!has_model && generation_drafts_with(g, "draft")) {

@@ -133,6 +133,9 @@ def a_line_may_name_the_model_of_draft_whatever_the_others_do():
     check(drafted['speculation']['by_drafter']['draft'][1] > 0 and 'draft' not in other['speculation']['by_drafter'], drafted, other)
     drafted, = batch(lines[:1], '--draft', MODEL, '--no-speculate').ok().lines
     check(drafted['speculation']['by_drafter']['draft'][1] > 0, drafted)
+    tree = {'prompt': 'Once', 'n': 4, 'strategy': 'tree', 'simulations': 4}     # makes no guesses
+    searched, refused = batch([tree, {**tree, 'speculate': 'draft'}], '--draft', MODEL, '--in-order').lines
+    equal(('error' in searched, refused.get('error')), (False, 'line 2: speculate: not with the strategy tree'))
 
 
 @test
@@ -140,6 +143,7 @@ def what_has_no_effect_is_refused_as_at_the_command_line():
     no_guesses = 'has no effect without speculation'
     for more, why in (({'spec_verify': 'typical', 'speculate': 'none'}, f'spec_verify: {no_guesses}'), ({'draft_max': 4, 'speculate': 'none'}, f'draft_max: {no_guesses}'),
                       ({'draft_min': 4, 'speculate': ['none']}, f'draft_min: {no_guesses}'), ({'prediction': 'a', 'speculate': 'none'}, f'prediction: {no_guesses}'),
+                      ({'draft_max': 4, 'strategy': 'tree'}, 'draft_max: has no effect with a strategy that makes no guesses'),
                       ({'draft_min_p': 0.5}, 'draft_min_p: has no effect without the drafters draft or layer-skip')):
         equal(batch([{'prompt': 'Tom', 'n': 4, **more}]).lines[0].get('error'), f'line 1: {why}')
     # What the command line gives is for the lines that it is something to.
