@@ -154,7 +154,18 @@ void json_put_timing(json_writer *w, const rn_timing *timing, bool has_token_tim
     json_put_end(w, '}');
 }
 
-static void put_sequences(json_writer *w, const rn_chunk *last) {
+// Log-probabilities of the tokens of an answer that a search found, where they were asked for.
+static void put_told(json_writer *w, rn_stream *stream, size_t i, const rn_model *pieces) {
+    rn_chunk c;
+    rn_chunk_init(&c);
+    if (rn_stream_read_sequence(stream, i, &c, NULL) != RN_OK) memory_noted(NULL);
+    if (!c.token_data) return;
+    json_member_begin(w, "logprobs", '[');
+    json_put_logprobs(w, c.token_data, c.n_tokens, pieces);
+    json_put_end(w, ']');
+}
+
+static void put_sequences(json_writer *w, const rn_chunk *last, rn_stream *stream, const rn_model *pieces) {
     if (last->n_sequences == 0) return;
     json_member_begin(w, "sequences", '[');
     for (const rn_sequence *q = last->sequences; q < last->sequences + last->n_sequences; q++) {
@@ -166,16 +177,18 @@ static void put_sequences(json_writer *w, const rn_chunk *last) {
         json_member_real(w, "score", q->score);
         json_member_real(w, "logprob", q->logprob);
         json_member_string(w, "finish_reason", rn_finish_name(q->finish_reason));
+        put_told(w, stream, (size_t)(q - last->sequences), pieces);
         json_put_end(w, '}');
     }
     json_put_end(w, ']');
 }
 
-void json_put_finish(json_writer *w, const rn_chunk *last, bool has_token_times) {
+void json_put_finish(json_writer *w, const rn_chunk *last, bool has_token_times, rn_stream *stream,
+                     const rn_model *pieces) {
     json_member_string(w, "finish_reason", rn_finish_name(last->finish_reason));
     json_member_string(w, "finish_detail", last->finish_detail);
     json_member_u64(w, "seed", last->seed);
-    put_sequences(w, last);
+    put_sequences(w, last, stream, pieces);
     put_usage(w, last->usage);
     json_put_speculation(w, last->usage);
     put_dropped(w, last);

@@ -11,9 +11,11 @@ char *token_text(const rn_model *m, int32_t id, size_t *n);
 void json_put_logprobs(json_writer *w, const rn_token *tokens, size_t n, const rn_model *pieces);
 // The member "drafted": which of the chunk's tokens were guessed, counted from 0; only if there are some, and token data was requested.
 void json_put_drafted(json_writer *w, const rn_chunk *c);
-// finish_reason, finish_detail, seed, usage and timing of a last chunk, as members; of a search also "sequences":
-// [{"tokens", "text", "score", "logprob", "finish_reason"}, ..].
-void json_put_finish(json_writer *w, const rn_chunk *last, bool has_token_times);
+// finish_reason, finish_detail, seed, usage and timing of a stream's last chunk, as members; of a search also "sequences":
+// [{"tokens", "text", "score", "logprob", "finish_reason", and where they were asked for "logprobs"}, ..]. Ends the chunk's deltas
+// (rn_stream_read_sequence()). pieces: as of json_put_logprobs().
+void json_put_finish(json_writer *w, const rn_chunk *last, bool has_token_times, rn_stream *stream,
+                     const rn_model *pieces);
 
 // The member "speculation", if guesses could be made.
 void json_put_speculation(json_writer *w, const rn_usage *usage);

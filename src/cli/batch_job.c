@@ -137,7 +137,7 @@ static void answer_text(const batch_plan *plan, batch_job *job, const rn_chunk *
         if (job->logprobs.n) json_put_raw(&w, job->logprobs.data);
         json_put_end(&w, ']');
     }
-    json_put_finish(&w, last, plan->has_token_times);
+    json_put_finish(&w, last, plan->has_token_times, job->stream, NULL);
     end_answer(job, &w);
 }
 

@@ -28,7 +28,7 @@ const option run_print_rows[RUN_PRINT_ROWS] = {
      .help = "a line of JSON for each chunk; the last one has finish_reason, seed, usage and timing"},
 };
 
-static bool write_json(run_print *r, const rn_chunk *c) {
+static bool write_json(run_print *r, rn_stream *stream, const rn_chunk *c) {
     json_writer w = {&r->line, false};
     r->line.n = 0;
     json_put_begin(&w, '{');
@@ -51,7 +51,7 @@ static bool write_json(run_print *r, const rn_chunk *c) {
         json_put_key(&w, "finish_reason");
         json_put_null(&w);
     } else {
-        json_put_finish(&w, c, true);
+        json_put_finish(&w, c, true, stream, NULL);
     }
     json_put_end(&w, '}');
     bytes_add(&r->line, "\n", 1);
@@ -201,8 +201,8 @@ static bool write_chat(run_print *r, const rn_chunk *c) {
     return goes_on && write_calls(r, c->finish_reason != RN_FINISH_NONE);
 }
 
-static bool write_chunk(run_print *r, const rn_chunk *c) {
-    if (r->is_json) return write_json(r, c);
+static bool write_chunk(run_print *r, rn_stream *stream, const rn_chunk *c) {
+    if (r->is_json) return write_json(r, stream, c);
     if (r->top_probs) return write_table(r, c);
     if (r->shows_probs) colour_text(r, c);
     return r->is_chat ? write_chat(r, c) : write_text(r, c->text, c->n_text);
@@ -255,7 +255,7 @@ static int print_all(run_print *r, rn_stream *stream) {
     rn_chunk_init(&chunk);
     for (;;) {
         if (machine_next_chunk(r->on, stream, &chunk, &err) != RN_OK) return machine_failed(&err);
-        if (!write_chunk(r, &chunk)) return EXIT_CODE_OK; // output_exit() decides the exit code
+        if (!write_chunk(r, stream, &chunk)) return EXIT_CODE_OK; // output_exit() decides the exit code
         if (chunk.finish_reason != RN_FINISH_NONE) return finish(r, &chunk);
     }
 }

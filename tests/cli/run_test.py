@@ -409,6 +409,21 @@ def a_sample_in_which_the_majoritys_expression_gives_up_says_nothing():
 
 
 @test
+def every_text_of_a_search_has_its_log_probabilities_in_json_where_they_are_asked_for():
+    args = ('-n', '8', '--strategy', 'beam', '--num-beams', '3', '--num-return-sequences', '3', '--json')
+    lines = runnel('run', PROMPT, *args, '--logprobs', '2', '--sampled-logprobs', '0').ok().lines
+    found = lines[-1]['sequences']
+    equal(found[0]['logprobs'], [t for line in lines for t in line['logprobs']])
+    for q in found:
+        equal([t['id'] for t in q['logprobs']], q['tokens'])
+        check(abs(sum(t['logprob'] for t in q['logprobs']) - q['logprob']) < 1e-4 and all(len(t['top']) == 2 and t['entropy'] >= 0 for t in q['logprobs']), q)
+    check(all('logprobs' not in q for q in runnel('run', PROMPT, *args).ok().lines[-1]['sequences']))
+    body = {'prompt': PROMPT, 'n': 8, 'num_return_sequences': 3, 'logprobs': 2, 'sampled_logprobs': 0}
+    answer, = runnel('batch', '--strategy', 'beam', '--num-beams', '3', stdin=json.dumps(body).encode()).ok().lines
+    equal(answer['sequences'], found)
+
+
+@test
 def a_search_that_is_interrupted_prints_the_best_text_so_far_and_says_so():
     for strategy, n, more in (('best-of', 8, ('--best-of', '8', '--temp', '0')), ('beam', 4, ()), ('beam', 4, ('--json', '--logprobs', '1')), ('beam', 4, ('--echo',))):
         args = ('run', PROMPT, '--strategy', strategy, *more, '--ignore-eos', '--cpu', 'ref')

@@ -79,6 +79,7 @@ def what_a_server_has_no_room_for_is_refused_with_its_option():
                            ({'strategy': 'best-of', 'best_of': 2, 'n': 3}, 'n: 3 answers of best_of 2'),
                            ({'use_beam_search': True, 'n': 2, 'prompt_logprobs': 1}, 'prompt_logprobs: excludes n above 1 with a strategy that finds several texts'),
                            ({'use_beam_search': True, 'n': 2, 'echo': True}, 'echo: excludes n above 1'),
+                           ({'best_of': 2, 'use_beam_search': True}, 'use_beam_search: excludes the strategy best-of, which best_of alone is, too; beam_width is the number of beams'),
                            ({'use_beam_search': True, 'n': 3}, 'strategy: 3 texts at once, more than this server has room for (--beams 2)'),
                            ({'num_beams': 2}, 'num_beams: is an option of the strategy beam, not of sample'),
                            ({'strategy': 'best-of', 'best_of': 2, 'majority': '('}, 'majority: '),
@@ -167,6 +168,7 @@ def several_answers_of_a_search_have_log_probabilities_and_ends_of_their_own():
             one = post(s, GENERATE, n=3, logprobs=2, sampled_logprobs=0, **search).json['choices']
             equal(one[0]['logprobs'], found['logprobs'])
             for c, q in zip(one, found['sequences'], strict=True):
+                equal(c['logprobs'], q['logprobs'])
                 equal([t['id'] for t in c['logprobs']], q['tokens'])
                 check(abs(sum(t['logprob'] for t in c['logprobs']) - q['logprob']) < 1e-4, c)
                 check(all(len(t['top']) == 2 and t['entropy'] >= 0 and t['rank'] >= 1 for t in c['logprobs']), c)

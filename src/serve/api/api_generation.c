@@ -298,8 +298,11 @@ bool api_generation_check(api_generation *g, const struct server *s, size_t n_an
                         "n: %zu answers are more than this server runs (--streams %d) and lets wait (--queue %d)",
                         n_answers, s->n_streams, s->n_queue);
     if (g->uses_beams && strcmp(g->g.strategy.strategy, "beam") != 0)
-        return api_fail(e, API_INVALID_VALUE, "use_beam_search", "use_beam_search: excludes the strategy %.60s",
-                        g->g.strategy.strategy);
+        return api_fail(e, API_INVALID_VALUE, "use_beam_search", "use_beam_search: excludes the strategy %.60s%s",
+                        g->g.strategy.strategy,
+                        strcmp(g->g.strategy.strategy, "best-of") == 0
+                            ? ", which best_of alone is, too; beam_width is the number of beams"
+                            : "");
     if (!find_answers(g, e)) return false;
     if (g->has_stream_options && !g->delivery.is_stream)
         return api_fail(e, API_INVALID_VALUE, "stream_options", "stream_options: only together with stream");

@@ -12,8 +12,10 @@ static const native_answer *answer_of(const job *j) { return j->more; }
 
 // ---- chunks ---------------------------------------------------------------------------------------------------------
 
+static const rn_model *pieces_of(const job *j) { return answer_of(j)->has_pieces ? job_model(j) : NULL; }
+
 static void put_logprobs(json_writer *w, const job *j, const rn_chunk *c) {
-    json_put_logprobs(w, c->token_data, c->n_tokens, answer_of(j)->has_pieces ? job_model(j) : NULL);
+    json_put_logprobs(w, c->token_data, c->n_tokens, pieces_of(j));
 }
 
 static void put_token_data(json_writer *w, const job *j, const rn_chunk *c) {
@@ -53,7 +55,7 @@ void native_put_chunk(json_writer *w, const job_part *p, const rn_chunk *c) {
     rn_chunk last = *c;
     last.finish_reason = p->finish;
     last.finish_detail = p->detail;
-    json_put_finish(w, &last, a->has_token_times);
+    json_put_finish(w, &last, a->has_token_times, p->stream, pieces_of(p->job));
     if (a->is_chat) json_member_whole(w, "tool_calls", p->n_tool_calls);
 }
 
@@ -106,7 +108,7 @@ static void whole_chunk(job *j, job_part *p, const rn_chunk *c) {
     rn_chunk last = *c;
     last.finish_reason = p->finish;
     last.finish_detail = p->detail;
-    json_put_finish(&w, &last, answer_of(j)->has_token_times);
+    json_put_finish(&w, &last, answer_of(j)->has_token_times, p->stream, pieces_of(j));
     json_put_end(&w, '}');
     bytes_free(&p->text);
     p->text = choice;
