@@ -42,7 +42,7 @@ static void put_top(json_writer *w, const rn_top *top, int32_t n, const rn_model
     }
 }
 
-// Where the token stood in the model's own distribution, and what it was drawn from; a search draws from nothing.
+// Where the token stood in the model's own distribution, and what it was drawn from; beams and trees draw from nothing.
 static void put_sampled(json_writer *w, const rn_token *t, const rn_model *pieces) {
     json_member_whole(w, "rank", t->rank);
     json_put_key(w, "entropy");

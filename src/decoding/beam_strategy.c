@@ -261,7 +261,7 @@ static rn_status find_candidates(struct beam_strategy *s, int32_t group, rn_erro
 
 static void note_taken(void *user, int32_t node, const struct beam_candidate *c) {
     struct beam_strategy *const s = user;
-    if (s->search->told) s->walk->tell(s->walk->user, logits_of(s, c->beam), c->token, &s->search->told[node]);
+    if (s->search->told) s->walk->tell(s->walk->user, logits_of(s, c->beam), c->token, NULL, &s->search->told[node]);
 }
 
 // Of a text that nobody follows any more nothing is worth a page in the cache: most lose in every step.

@@ -32,6 +32,8 @@ struct best_strategy {
     bool is_over;
     int32_t n_room;
     int32_t *shown, n_shown; // [n_most] emitted tokens
+    struct drawn_from
+        from; // [n_vocab] what the token that is drawn comes from, where it is to be told; else all zero
 };
 
 static int32_t prompt_from(const strategy *base) {
@@ -68,11 +70,14 @@ static rn_status draw(struct best_strategy *s, struct sample *x, const float *lo
         st = s->walk->seek(s->walk->user, x->tokens, x->n, err);
         if (st == RN_OK) st = s->walk->mask(s->walk->user, &mask, err);
     }
+    if (st == RN_OK && s->from.ids)
+        st = sampler_distribution_masked(x->sampler, logits, mask, s->from.ids, s->from.probs, (size_t)s->n_vocab,
+                                         &s->from.n, err);
     if (st == RN_OK) st = sampler_draw_masked(x->sampler, logits, (uint32_t)(s->n_given + x->n), mask, &token, err);
     if (st == RN_OK) st = s->walk->ends(s->walk->user, token, &ends, err);
     if (st != RN_OK) return st;
     sampler_accept(x->sampler, token);
-    if (x->told) s->walk->tell(s->walk->user, logits, token, &x->told[x->n]);
+    if (x->told) s->walk->tell(s->walk->user, logits, token, s->from.ids ? &s->from : NULL, &x->told[x->n]);
     x->logprob += (double)logits[token] - row_log_sum_exp(s->rowmath, logits, (size_t)s->n_vocab);
     x->tokens[x->n++] = token;
     x->is_whole = ends;
@@ -245,6 +250,8 @@ static void destroy(strategy *base) {
         mem_free(s->samples[i].told);
     }
     mem_free(s->shown);
+    mem_free(s->from.ids);
+    mem_free(s->from.probs);
     mem_free(s);
 }
 
@@ -284,7 +291,10 @@ rn_status best_strategy_create(const struct strategy_spec *spec, strategy **out,
     s->n_most = spec->n_text_most - 1 - spec->n_prompt;
     rn_status st = RN_OK;
     for (int32_t i = 0; i < s->n_samples && st == RN_OK; i++) st = make_sample(s, spec, i, &s->samples[i], err);
-    if (st == RN_OK && !(s->shown = mem_alloc(((size_t)s->n_most + 1) * sizeof *s->shown)))
+    const size_t n_vocab = spec->tells_drawn_from ? (size_t)s->n_vocab : 0;
+    if (st == RN_OK && (!(s->shown = mem_alloc(((size_t)s->n_most + 1) * sizeof *s->shown)) ||
+                        (n_vocab && !(s->from.ids = mem_alloc(n_vocab * sizeof *s->from.ids))) ||
+                        (n_vocab && !(s->from.probs = mem_alloc(n_vocab * sizeof *s->from.probs)))))
         st = fail(err, RN_E_NOMEM, "best-of strategy: out of memory for %d tokens", s->n_most);
     if (st == RN_OK)
         *out = &s->base;

@@ -27,12 +27,15 @@ struct drawn_from {
     size_t n;
 };
 
-// What is told of a token in the model's own distribution (rn_token), kept by a strategy whose rows are gone when it emits.
+// What is told of a token (rn_token), kept by a strategy whose rows are gone when it emits: in the model's own distribution, and in the
+// one that it was drawn from.
 struct token_told {
     float logprob;
     float entropy; // nats; NaN: not asked for
     int32_t rank, n_top;
-    struct token_logprob top[LOGPROBS_MAX_TOP];
+    float sampled_entropy, sampled_logprob;            // NaN: not asked for, or it was not drawn
+    int32_t sampled_rank, n_candidates, n_sampled_top; // 0: the same
+    struct token_logprob top[2 * LOGPROBS_MAX_TOP];    // n_top, then n_sampled_top
 };
 
 // A token that leaves the strategy.
@@ -131,7 +134,9 @@ struct token_walk {
     rn_status (*mask)(void *user, const uint64_t **mask, rn_error *err);
     // Does a token that may follow end the answer: an end or stop token, a stop string, the grammar? Limits are the strategy's.
     rn_status (*ends)(void *user, int32_t token, bool *ends, rn_error *err);
-    void (*tell)(void *user, const float *logits, int32_t token, struct token_told *out);
+    // from: what it was drawn from; NULL: nothing.
+    void (*tell)(void *user, const float *logits, int32_t token, const struct drawn_from *from,
+                 struct token_told *out);
     // Where the options name a majority: groups[i] is the first of these whole answers that says the same as answer i, and -1 where it
     // says nothing. RN_E_LIMIT, RN_E_NOMEM.
     rn_status (*vote)(void *user, const struct sequence_found *found, int32_t n, int32_t *groups, rn_error *err);

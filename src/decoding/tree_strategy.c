@@ -268,7 +268,7 @@ static rn_status expand(struct tree_strategy *s, int32_t at, const float *logits
                                 .ends = s->n_answer + depth >= s->n_most};
         if (!c->ends) st = s->walk->ends(s->walk->user, token, &c->ends, err);
         if (st != RN_OK) return st;
-        if (s->told) s->walk->tell(s->walk->user, logits, token, &s->told[s->n_nodes]);
+        if (s->told) s->walk->tell(s->walk->user, logits, token, NULL, &s->told[s->n_nodes]);
         s->n_nodes++;
         a->n_children++;
     }

@@ -663,6 +663,9 @@ struct emitter stream_emitter(rn_stream *s); // receives its strategy's emission
 // Passes a token's text through the choice's assembler and stop strings, into s->text.a and b.
 struct passed_text stream_pass_token(rn_stream *s, struct choice *c, int32_t token);
 bool stream_ends_at(rn_stream *s, int32_t token); // it is an end or stop token, where the grammar stands
+// What a token was drawn from: its place among the candidates, their entropy, and the best of them, at most scores.n_sampled.
+void stream_tell_drawn_from(const rn_stream *s, const struct drawn_from *from, int32_t token,
+                            struct outbox_sampled *t, rn_top *top);
 // finish_detail of an answer, from its last token, the stop string that it ends with (-1: none) and whether it ended by itself.
 void stream_tell_end(rn_stream *s, int32_t token, int32_t matched, bool is_whole, char *out, size_t n_out);
 int64_t stream_emitted(const rn_stream *s);     // tokens of all choices

@@ -179,8 +179,7 @@ static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
 
 // ---- tokens ---------------------------------------------------------------------------------------------------------
 
-// What the token was drawn from: its place among the candidates, their entropy, and the best of them.
-static void tell_drawn_from(const rn_stream *s, const struct drawn_from *from, int32_t token,
+void stream_tell_drawn_from(const rn_stream *s, const struct drawn_from *from, int32_t token,
                             struct outbox_sampled *t, rn_top *top) {
     double entropy = 0;
     // Behind them are some with weight 0, which are never drawn.
@@ -210,14 +209,16 @@ static void push_token(rn_stream *s, const struct choice *c, const struct emissi
         t.rank = token_rank(e->logits, n_vocab, e->token);
     } else if (s->scores.n_logprobs >= 0 && e->told) {
         t.logprob = e->told->logprob, t.rank = e->told->rank, t.n_top = e->told->n_top;
-        for (int32_t i = 0; i < t.n_top; i++) top[i] = (rn_top){e->told->top[i].id, e->told->top[i].logprob};
     }
     if (s->scores.n_sampled >= 0 && e->logits)
         x.entropy = (float)token_entropy(&s->engine->kernels->row, e->logits, s->model_slot->lm->n_vocab,
                                          (float *)s->scores.scratch);
     else if (s->scores.n_sampled >= 0 && e->told)
-        x.entropy = e->told->entropy;
-    if (s->scores.n_sampled >= 0 && e->from) tell_drawn_from(s, e->from, e->token, &x, top + t.n_top);
+        x = (struct outbox_sampled){e->told->entropy,      e->told->sampled_entropy, e->told->sampled_logprob,
+                                    e->told->sampled_rank, e->told->n_candidates,    e->told->n_sampled_top};
+    for (int32_t i = 0; e->told && !e->logits && i < t.n_top + x.n_sampled_top; i++)
+        top[i] = (rn_top){e->told->top[i].id, e->told->top[i].logprob};
+    if (s->scores.n_sampled >= 0 && e->from) stream_tell_drawn_from(s, e->from, e->token, &x, top + t.n_top);
     t.n_top += x.n_sampled_top;
     if (!outbox_push_token(&s->out, &t, top, e->logits))
         end_out_of_room(s, c);

@@ -148,15 +148,20 @@ rn_status stream_sequences_show(rn_stream *s, rn_chunk *last, rn_error *err) {
 
 static void tell(const rn_stream *s, int32_t id, const struct token_told *from, rn_top *top, rn_token *to) {
     const bool has_logprob = s->scores.n_logprobs >= 0;
-    for (int32_t k = 0; k < from->n_top; k++) top[k] = (rn_top){from->top[k].id, from->top[k].logprob};
+    for (int32_t k = 0; k < from->n_top + from->n_sampled_top; k++)
+        top[k] = (rn_top){from->top[k].id, from->top[k].logprob};
     *to = (rn_token){.id = id,
                      .logprob = has_logprob ? from->logprob : NAN,
                      .rank = has_logprob ? from->rank : 0,
                      .top = from->n_top ? top : NULL,
                      .n_top = from->n_top,
                      .entropy = from->entropy,
-                     .sampled_entropy = NAN,
-                     .sampled_logprob = NAN};
+                     .sampled_entropy = from->sampled_entropy,
+                     .sampled_logprob = from->sampled_logprob,
+                     .sampled_rank = from->sampled_rank,
+                     .n_candidates = from->n_candidates,
+                     .sampled_top = from->n_sampled_top ? top + from->n_top : NULL,
+                     .n_sampled_top = from->n_sampled_top};
 }
 
 static rn_status read_data(rn_stream *s, size_t i, const rn_token **data, rn_error *err) {
@@ -164,7 +169,8 @@ static rn_status read_data(rn_stream *s, size_t i, const rn_token **data, rn_err
     const rn_sequence *const q = &l->of[i];
     *data = NULL;
     if (!l->told[i]) return RN_OK;
-    const size_t n_top = s->scores.n_logprobs > 0 ? (size_t)s->scores.n_logprobs : 0;
+    const size_t n_top = (size_t)(s->scores.n_logprobs > 0 ? s->scores.n_logprobs : 0) +
+                         (size_t)(s->scores.n_sampled > 0 ? s->scores.n_sampled : 0);
     if (!l->data) l->data = mem_alloc(l->n_tokens * sizeof *l->data);
     if (!l->top) l->top = mem_alloc(l->n_tokens * n_top * sizeof *l->top + 1);
     if (!l->data || !l->top)

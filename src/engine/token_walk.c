@@ -101,12 +101,24 @@ static rn_status ends(void *user, int32_t token, bool *is_end, rn_error *err) {
     return st;
 }
 
-static void tell(void *user, const float *logits, int32_t token, struct token_told *out) {
+static void tell_sampled(const rn_stream *s, const struct drawn_from *from, int32_t token, struct token_told *out) {
+    struct outbox_sampled x = {.sampled_entropy = NAN, .sampled_logprob = NAN};
+    rn_top top[LOGPROBS_MAX_TOP];
+    stream_tell_drawn_from(s, from, token, &x, top);
+    out->sampled_entropy = x.sampled_entropy, out->sampled_logprob = x.sampled_logprob;
+    out->sampled_rank = x.sampled_rank, out->n_candidates = x.n_candidates, out->n_sampled_top = x.n_sampled_top;
+    for (int32_t i = 0; i < x.n_sampled_top; i++)
+        out->top[out->n_top + i] = (struct token_logprob){top[i].id, top[i].logprob};
+}
+
+static void tell(void *user, const float *logits, int32_t token, const struct drawn_from *from,
+                 struct token_told *out) {
     rn_stream *const s = user;
     const int32_t n_vocab = s->model_slot->lm->n_vocab,
                   n_logprobs = s->scores.n_logprobs < 0 ? 0 : s->scores.n_logprobs,
                   n_top = n_logprobs < n_vocab ? n_logprobs : n_vocab;
-    *out = (struct token_told){.n_top = n_top, .entropy = NAN};
+    *out = (struct token_told){.n_top = n_top, .entropy = NAN, .sampled_entropy = NAN, .sampled_logprob = NAN};
+    if (s->scores.n_sampled >= 0 && from) tell_sampled(s, from, token, out);
     if (s->scores.n_sampled >= 0)
         out->entropy = (float)token_entropy(&s->engine->kernels->row, logits, n_vocab, (float *)s->scores.scratch);
     if (s->scores.n_logprobs < 0) return;

@@ -2,6 +2,7 @@
 // chosen follows from their probabilities, or from what most of them say.
 #include "kernels/kernels.h"
 #include "toy_rig.h"
+#include "whole_answer.h"
 #include <math.h>
 
 enum { MOST = 6, N_STREAMS = 3, MOST_NEW = 40 };
@@ -170,8 +171,27 @@ static void run_rounds(int32_t n_pages, bool revises) {
     toy_rig_close(&g);
 }
 
+// What is told of each token is what a request of its own tells.
+static void check_told(const struct toy_rig *g, const struct plan *p, const rn_chunk *c) {
+    static struct whole_answer alone;
+    bool is_found = false;
+    for (int32_t i = 0; i < p->o.best_of && !is_found; i++) {
+        struct plan one = *p;
+        point(&one);
+        one.sampling.logit_bias = one.bias, one.r.stop_tokens = &one.end, one.part.ids = one.prompt;
+        one.r.strategy = NULL, one.r.strategy_options = NULL, one.r.seed += (uint64_t)i, one.r.speculate = "none";
+        if (!whole_run(g->engine, &one.r, &alone)) return;
+        is_found = alone.o.n_tokens == c->n_tokens &&
+                   memcmp(alone.o.tokens, c->tokens, c->n_tokens * sizeof *c->tokens) == 0;
+    }
+    CHECK(is_found);
+    for (size_t k = 0; is_found && k < c->n_tokens; k++) CHECK(hash_told(&c->token_data[k]) == alone.told[k]);
+    CHECK(c->token_data[0].n_candidates > 0 && c->token_data[0].n_sampled_top > 0);
+}
+
 // Every answer can be read as a chunk of its own, in any order, once the last chunk has been taken.
-static void check_read_one(rn_stream *s, const rn_chunk *last, size_t i) {
+static void check_read_one(const struct toy_rig *g, const struct plan *p, rn_stream *s, const rn_chunk *last,
+                           size_t i) {
     rn_chunk c = new_chunk();
     rn_error err = {0};
     const rn_sequence *const q = &last->sequences[i];
@@ -186,6 +206,7 @@ static void check_read_one(rn_stream *s, const rn_chunk *last, size_t i) {
     for (size_t k = 0; k < c.n_tokens; k++) sum += (double)c.token_data[k].logprob;
     CHECK(fabs(sum - q->logprob) < 1e-4 && c.token_data[0].id == q->tokens[0] && c.token_data[0].n_top == 1);
     CHECK(i > 0 || strcmp(c.finish_detail, last->finish_detail) == 0);
+    check_told(g, p, &c);
 }
 
 TEST(each_answer_of_a_search_is_read_as_a_chunk_of_its_own) {
@@ -198,14 +219,14 @@ TEST(each_answer_of_a_search_is_read_as_a_chunk_of_its_own) {
         rn_stream *s;
         make_plan(&g, &random, &p);
         point(&p);
-        p.r.strategy = "best-of";
+        p.r.strategy = "best-of", p.r.sampled_logprobs = 1 + round % 3;
         rn_chunk c = new_chunk();
         if (!CHECK_OK(rn_stream_begin(g.engine, &p.r, &s, &err), &err)) break;
         CHECK_FAILS(rn_stream_read_sequence(s, 0, &c, &err), RN_E_ARG, &err);
         while (c.finish_reason == RN_FINISH_NONE && CHECK_OK(rn_stream_next(s, 60000000000, &c, &err), &err)) {
         }
         CHECK_INT((int64_t)c.n_sequences, p.o.num_return_sequences);
-        for (size_t i = c.n_sequences; i-- > 0;) check_read_one(s, &c, i);
+        for (size_t i = c.n_sequences; i-- > 0;) check_read_one(&g, &p, s, &c, i);
         rn_chunk wrong = new_chunk();
         CHECK_FAILS(rn_stream_read_sequence(s, c.n_sequences, &wrong, &err), RN_E_ARG, &err);
         CHECK_HAS(err.text, "rn_stream_read_sequence: answer ");
