@@ -190,7 +190,8 @@ static const char *drafters_of(const generation *g) {
     return g->no_speculate ? "none" : NULL;
 }
 
-bool generation_speculates(const generation *g) {
+// Neither it nor its strategy refuses it.
+static bool speculates(const generation *g) {
     const char *const names = drafters_of(g);
     return !makes_no_guesses(g) && (!names || strcmp(names, "none") != 0);
 }
@@ -201,8 +202,7 @@ static double draft_min_of(const generation *g) { return g->draft_min; }
 static double verify_of(const generation *g) { return g->spec_verify; }
 static double min_p_of(const generation *g) { return g->draft_min_p; }
 static bool has_model_that_drafts(const generation *g) {
-    return generation_speculates(g) &&
-           (generation_drafts_with(g, "draft") || generation_drafts_with(g, "layer-skip"));
+    return speculates(g) && (generation_drafts_with(g, "draft") || generation_drafts_with(g, "layer-skip"));
 }
 
 const char *generation_without_effect(const generation *g, const generation *shared, const char **why) {
@@ -213,10 +213,10 @@ const char *generation_without_effect(const generation *g, const generation *sha
         bool (*has_effect)(const generation *g);
         const char *why;
     } rows[] = {
-        {"prediction", prediction_of, generation_speculates, no_guesses},
-        {"draft_max", draft_max_of, generation_speculates, no_guesses},
-        {"draft_min", draft_min_of, generation_speculates, no_guesses},
-        {"spec_verify", verify_of, generation_speculates, no_guesses},
+        {"prediction", prediction_of, speculates, no_guesses},
+        {"draft_max", draft_max_of, speculates, no_guesses},
+        {"draft_min", draft_min_of, speculates, no_guesses},
+        {"spec_verify", verify_of, speculates, no_guesses},
         {"draft_min_p", min_p_of, has_model_that_drafts, "without the drafters draft or layer-skip"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

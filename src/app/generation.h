@@ -106,7 +106,6 @@ typedef struct generation_parts {
 // parts. A preset is applied first, then single fields,
 // in whatever order they were given.
 bool generation_apply(const generation *g, rn_request *req, generation_parts *parts, rn_error *err);
-bool generation_speculates(const generation *g); // neither it nor its strategy refuses it
 // The option about guesses, by its member's name, that nothing reads with the drafters of this generation, and why in words behind "has no effect"; NULL: all
 // that are not as by default have one. What is as in `shared` (NULL: nothing) was given for many requests, some of which may leave it.
 const char *generation_without_effect(const generation *g, const generation *shared, const char **why);

@@ -523,6 +523,42 @@ static void run_plan(rn_engine *e, struct plan *p, struct got *o) {
     rn_stream_close(s);
 }
 
+// A session keeps what its reader had, and goes on from there.
+TEST(a_session_keeps_the_best_text_of_a_search_that_was_cancelled) {
+    struct toy_rig g;
+    rn_session *session;
+    rn_error err = {0};
+    struct got first, next, flat;
+    size_t n_early, n_kept;
+    const int32_t *kept;
+    if (!rig_open(&g, MANY_PAGES)) return;
+    if (!CHECK_OK(rn_session_open(g.engine, 0, &session, &err), &err)) return;
+    struct plan p = simple_plan(20, 4, 60);
+    p.part = (rn_part){.kind = RN_PART_IDS, .ids = p.prompt, .n_ids = 20};
+    p.r.parts = &p.part, p.r.n_parts = 1, p.r.strategy_options = &p.o, p.r.sampling = &p.sampling;
+    p.r.session = session;
+    run_cut(&g, &p, 70, false, &first, &n_early);
+    CHECK_INT(first.all.finish, RN_FINISH_CANCELLED);
+    CHECK(first.all.n_tokens > n_early);
+    if (CHECK_OK(rn_session_tokens(session, &kept, &n_kept, &err), &err) &&
+        CHECK_INT(n_kept, 20 + first.all.n_tokens))
+        CHECK_MEM(kept + 20, first.all.tokens, first.all.n_tokens * sizeof *kept);
+    struct plan q = simple_plan(3, 4, 10); // a turn behind it, and the whole as one prompt
+    q.r.strategy = NULL, q.sampling.temp = 0, q.r.session = session;
+    rn_strategy_options_init(&q.o);
+    run_plan(g.engine, &q, &next);
+    struct plan whole = q;
+    memcpy(whole.prompt, p.prompt, 20 * sizeof *whole.prompt);
+    memcpy(whole.prompt + 20, first.all.tokens, first.all.n_tokens * sizeof *whole.prompt);
+    memcpy(whole.prompt + 20 + first.all.n_tokens, q.prompt, 3 * sizeof *whole.prompt);
+    whole.n_prompt = 23 + (int32_t)first.all.n_tokens, whole.r.session = NULL;
+    run_plan(g.engine, &whole, &flat);
+    CHECK_INT((int64_t)next.all.n_tokens, 10);
+    CHECK_MEM(next.all.tokens, flat.all.tokens, 10 * sizeof *next.all.tokens);
+    rn_session_close(session);
+    toy_rig_close(&g);
+}
+
 TEST(one_beam_is_greedy) {
     struct toy_rig g;
     struct got beam, greedy;
