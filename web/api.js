@@ -1,4 +1,5 @@
 // The server's API: sends requests with the key; errors have the server's message.
+import {t} from './words.js';
 
 export class ApiError extends Error {
   constructor(status, error, retryAfter) {
@@ -8,7 +9,7 @@ export class ApiError extends Error {
 }
 
 export class NetworkError extends Error {
-  constructor() { super('The server cannot be reached.'); }
+  constructor() { super(t('The server cannot be reached.')); }
 }
 // Replaces the TypeError of fetch and its readers.
 export const onNetwork = promise => promise.catch(e => { throw e instanceof TypeError ? new NetworkError() : e; });

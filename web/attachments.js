@@ -1,14 +1,16 @@
 // Files at the message box: chosen, dropped or pasted; each with its tokens and a button that takes it away.
 import {h, iconButton, set, toast} from './dom.js';
 import {countTokens, LIMITS, readText, sizeWords} from './files.js';
+import {t} from './words.js';
 
 export class Attachments {
   // area: the message box; modelOf(): whose tokens are counted; onchange: there are others.
   constructor(area, modelOf, onchange) {
     Object.assign(this, {files: [], modelOf, onchange});
-    this.el = h('ul.attached', {'aria-label': 'Attached files', hidden: true});
+    document.body.dataset.drop = t('Drop text files here');
+    this.el = h('ul.attached', {'aria-label': t('Attached files'), hidden: true});
     this.input = h('input', {type: 'file', multiple: true, hidden: true, id: 'attach-file'});
-    this.button = iconButton('attach', 'Attach text files', () => this.input.click(), {id: 'attach'});
+    this.button = iconButton('attach', t('Attach text files'), () => this.input.click(), {id: 'attach'});
     this.input.addEventListener('change', () => {
       this.add([...this.input.files]);
       this.input.value = '';
@@ -37,7 +39,7 @@ export class Attachments {
   async add(list) {
     for (const file of list) {
       try {
-        if (this.files.length === LIMITS.files) throw new Error(`${LIMITS.files} files are the most for one message`);
+        if (this.files.length === LIMITS.files) throw new Error(t('{n} files are the most for one message', {n: LIMITS.files}));
         const read = await readText(file);
         this.files.push(read);
         countTokens(read.text, this.modelOf()).then(n => { read.tokens = n; this.draw(); }, () => { /* its characters are shown */ });
@@ -56,7 +58,7 @@ export class Attachments {
   draw() {
     this.el.hidden = !this.files.length;
     this.el.replaceChildren(...this.files.map(f => {
-      const drop = iconButton('close', `Take ${f.name} away`, () => this.take(this.files.filter(other => other !== f)));
+      const drop = iconButton('close', t('Take {name} away', {name: f.name}), () => this.take(this.files.filter(other => other !== f)));
       return h('li', h('b', {title: f.name}, f.name), h('span.hint', sizeWords(f)), drop);
     }));
     set(this.el, {role: 'list'});

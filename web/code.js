@@ -2,6 +2,7 @@
 // grows is coloured anew, but only the lines that changed are drawn again.
 import DOMPurify from './vendor/purify.js';
 import {copyText, h, iconButton} from './dom.js';
+import {t} from './words.js';
 
 const RULES = {ALLOWED_TAGS: ['span'], ALLOWED_ATTR: ['class'], RETURN_DOM_FRAGMENT: true};
 const SIZE_LIMIT = 100000, GROWING_LIMIT = 20000;
@@ -41,8 +42,8 @@ export class CodeBlock {
     Object.assign(this, {language: language.toLowerCase(), lines: []});
     const name = language || 'text';
     this.code = h('code');
-    const copy = iconButton('copy', 'Copy code', () => copyText(this.code.textContent, copy));
-    this.el = h('.code', h('.code-head', h('span', name), copy), h('pre', {tabindex: '0', role: 'region', 'aria-label': `Code: ${name}`}, this.code));
+    const copy = iconButton('copy', t('Copy code'), () => copyText(this.code.textContent, copy));
+    this.el = h('.code', h('.code-head', h('span', name), copy), h('pre', {tabindex: '0', role: 'region', 'aria-label': t('Code: {name}', {name})}, this.code));
     this.set(text, isOver);
   }
 

@@ -6,6 +6,7 @@ import {Painter} from './paint.js';
 import {markParting, partingWords} from './parting.js';
 import {SettingsForm} from './settings.js';
 import {withDefaults} from './settings_model.js';
+import {t} from './words.js';
 
 const NAME = 'runnel-columns', MOST = 4, LEAST = 2;
 
@@ -21,7 +22,7 @@ function readColumns() {
 }
 
 export function summary(s) {
-  const parts = [s.model, s.strategy, s.preset, ...Object.entries({...s.values, ...s.lora}).map(([name, v]) => `${name} ${v}`), s.seed && `seed ${s.seed}`];
+  const parts = [s.model, s.strategy, s.preset, ...Object.entries({...s.values, ...s.lora}).map(([name, v]) => `${name} ${v}`), s.seed && t('seed {seed}', {seed: s.seed})];
   return parts.filter(Boolean).join(', ') || 'defaults';
 }
 
@@ -34,9 +35,9 @@ export class CompareView {
     });
     this.grid = h('.columns');
     this.prompt = h('p.compare-prompt', {dir: 'auto'});
-    this.add = iconButton('plus', 'Add a column', () => this.change(() => this.columns.push(structuredClone(this.columns.at(-1)))), {text: true});
-    const hint = h('p.hint', 'One prompt, several settings, one seed unless a column has its own. The answers are versions of one message.');
-    this.el = h('section.compare', {'aria-label': 'Compare'}, h('.compare-head', h('h2', 'Compare'), hint, this.add), this.prompt, this.grid);
+    this.add = iconButton('plus', t('Add a column'), () => this.change(() => this.columns.push(structuredClone(this.columns.at(-1)))), {text: true});
+    const hint = h('p.hint', t('One prompt, several settings, one seed unless a column has its own. The answers are versions of one message.'));
+    this.el = h('section.compare', {'aria-label': t('Compare')}, h('.compare-head', h('h2', t('Compare')), hint, this.add), this.prompt, this.grid);
   }
 
   keep() { try { localStorage.setItem(NAME, JSON.stringify(this.columns)); } catch { /* for this visit only */ } }
@@ -90,10 +91,10 @@ export class CompareView {
     const form = new SettingsForm(this.props, this.models, c, () => { words.textContent = summary(c); this.keep(); }, {isColumn: true});
     const settings = h('details.column-settings', {open: Boolean(isOpen)}, h('summary', h('b', `${i + 1}`), words), form.el);
     const remove = this.columns.length > LEAST &&
-      iconButton('close', `Remove column ${i + 1}`, () => this.change(() => this.columns.splice(i, 1)));
-    return h('section.column', {'aria-label': `Column ${i + 1}`}, h('.column-head', settings, remove),
-      view ? view.el : h('p.hint', 'Nothing yet.'), h('p.hint.parting'),
-      view ? h('button.keep', {type: 'button', onclick: () => this.onKeep(view.message.id)}, 'Keep this one') : null);
+      iconButton('close', t('Remove column {n}', {n: i + 1}), () => this.change(() => this.columns.splice(i, 1)));
+    return h('section.column', {'aria-label': t('Column {n}', {n: i + 1})}, h('.column-head', settings, remove),
+      view ? view.el : h('p.hint', t('Nothing yet.')), h('p.hint.parting'),
+      view ? h('button.keep', {type: 'button', onclick: () => this.onKeep(view.message.id)}, t('Keep this one')) : null);
   }
 
   has(id) { return this.views.has(id); }

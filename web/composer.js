@@ -2,14 +2,15 @@
 // answer comes, the button stops it.
 import {Attachments} from './attachments.js';
 import {h, iconButton} from './dom.js';
+import {t} from './words.js';
 
 const TOUCH = matchMedia('(hover: none) and (pointer: coarse)');
 
 export class Composer {
   constructor(el, {onSend, onStop, onInput, modelOf}) {
-    this.area = h('textarea', {id: 'input', rows: '1', 'aria-label': 'Message', placeholder: 'Write a message', autocomplete: 'off'});
-    this.send = iconButton('send', 'Send (Enter)', () => this.submit(), {id: 'send'});
-    this.stop = iconButton('stop', 'Stop (Escape)', onStop, {id: 'stop', hidden: true});
+    this.area = h('textarea', {id: 'input', rows: '1', 'aria-label': t('Message'), placeholder: t('Write a message'), autocomplete: 'off'});
+    this.send = iconButton('send', t('Send (Enter)'), () => this.submit(), {id: 'send'});
+    this.stop = iconButton('stop', t('Stop (Escape)'), onStop, {id: 'stop', hidden: true});
     this.hint = h('span', {id: 'hint', role: 'status'});
     this.context = h('.context', {id: 'context', hidden: true});
     this.onSend = onSend;

@@ -1,5 +1,6 @@
 // How much of the model's context the conversation takes, beside the message box: the tokens of the last prompt and its answer.
 import {fill, h} from './dom.js';
+import {number, t} from './words.js';
 
 export function contextOf(path, model) {
   const size = model?.meta?.n_ctx || 0, last = path.filter(m => m.role === 'assistant' && m.usage?.prompt_tokens > 0).at(-1);
@@ -7,12 +8,10 @@ export function contextOf(path, model) {
   return size && used ? {used: Math.min(used, size), size, share: Math.min(1, used / size)} : null;
 }
 
-const number = n => n.toLocaleString('en-US');
-
 export function showContext(el, context) {
   el.hidden = !context;
   if (!context) return;
-  const words = `${number(context.used)} of ${number(context.size)} tokens`;
-  el.title = `${words} of the context are taken by this conversation`;
-  fill(el, h('meter', {min: '0', max: '1', high: '0.85', value: String(context.share), 'aria-label': 'Context'}), h('span', words));
+  const words = t('{used} of {size} tokens', {used: number(context.used), size: number(context.size)});
+  el.title = t('{tokens} of the context are taken by this conversation', {tokens: words});
+  fill(el, h('meter', {min: '0', max: '1', high: '0.85', value: String(context.share), 'aria-label': t('Context')}), h('span', words));
 }

@@ -1,4 +1,5 @@
 // Creates and finds elements, icons, notifications and dialogs.
+import {t} from './words.js';
 
 const present = parts => parts.flat(9).filter(p => p !== null && p !== undefined && p !== false);
 
@@ -78,7 +79,7 @@ export function toast(text, {action, onaction, isError = false, ms = 8000} = {})
   const close = () => { clearTimeout(timer); el.remove(); };
   const el = h(isError ? '.toast.error' : '.toast', {role: isError ? 'alert' : null}, h('span', text),
     action ? h('button', {type: 'button', onclick: () => { close(); onaction(); }}, action) : null,
-    iconButton('close', 'Close', close));
+    iconButton('close', t('Close'), close));
   const timer = isError ? 0 : setTimeout(close, ms);
   find('toasts').append(el);
   while (find('toasts').children.length > 4) find('toasts').firstChild.remove();
@@ -91,7 +92,7 @@ export function dialog(title, build) {
     let value;
     const el = h('dialog', {'aria-label': title});
     const close = v => { value = v; el.close(); };
-    el.append(h('.dialog-head', h('h2', title), iconButton('close', 'Close', () => close())), build(close));
+    el.append(h('.dialog-head', h('h2', title), iconButton('close', t('Close'), () => close())), build(close));
     el.addEventListener('close', () => { el.remove(); resolve(value); });
     el.addEventListener('click', e => { if (e.target === el) close(); });
     document.body.append(el);
@@ -112,7 +113,7 @@ export async function copyText(text, button) {
   if (!button) return;
   button.replaceChildren(icon('check'));
   setTimeout(() => button.replaceChildren(icon('copy')), 1500);
-  announce('Copied');
+  announce(t('Copied'));
 }
 
 // Announces complete pieces of text to screen readers.

@@ -1,13 +1,14 @@
 // An answer's figures: tokens per second, time to the first token, cached tokens, guesses, and a small plot of the
 // gaps between tokens.
 import {h, svg} from './dom.js';
+import {t} from './words.js';
 
 const ms = v => (v >= 10000 ? `${(v / 1000).toFixed(1)} s` : v >= 100 ? `${Math.round(v)} ms` : `${v.toFixed(1)} ms`);
 export const figureWords = f => [
-  f.tokens ? `${f.tokens} token${f.tokens === 1 ? '' : 's'}` : null,
-  f.rate ? `${f.rate.toFixed(f.rate < 10 ? 2 : f.rate < 100 ? 1 : 0)} tokens/s` : null,
-  f.first ? `first after ${ms(f.first)}` : f.waiting > 1000 ? `waiting for ${(f.waiting / 1000).toFixed(0)} s` : null,
-  f.prompt !== null && f.prompt !== undefined ? `prompt ${f.prompt}, ${f.cached} cached` : null,
+  f.tokens ? t(f.tokens === 1 ? '{n} token' : '{n} tokens', {n: f.tokens}) : null,
+  f.rate ? t('{n} tokens/s', {n: f.rate.toFixed(f.rate < 10 ? 2 : f.rate < 100 ? 1 : 0)}) : null,
+  f.first ? t('first after {time}', {time: ms(f.first)}) : f.waiting > 1000 ? t('waiting for {n} s', {n: (f.waiting / 1000).toFixed(0)}) : null,
+  f.prompt !== null && f.prompt !== undefined ? t('prompt {n}, {cached} cached', {n: f.prompt, cached: f.cached}) : null,
   f.guesses ? `${f.right} of ${f.guesses} guesses right${f.rows ? `, ${f.rows.toFixed(2)} rows a token` : ''}${f.speedUp ? `, ${f.speedUp.toFixed(2)} times as fast` : ''}` : null,
 ].filter(Boolean);
 
@@ -15,7 +16,7 @@ const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(q 
 
 export function gapSummary(gaps) {
   const sorted = [...gaps].sort((a, b) => a - b);
-  return `${gaps.length} gaps: half below ${ms(quantile(sorted, 0.5))}, 99 % below ${ms(quantile(sorted, 0.99))}, longest ${ms(sorted.at(-1))}`;
+  return t('{n} gaps: half below {half}, 99 % below {most}, longest {longest}', {n: gaps.length, half: ms(quantile(sorted, 0.5)), most: ms(quantile(sorted, 0.99)), longest: ms(sorted.at(-1))});
 }
 
 const WIDTH = 160, HEIGHT = 28;

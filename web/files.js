@@ -2,6 +2,7 @@
 import {postJson} from './api.js';
 import {CodeBlock} from './code.js';
 import {h} from './dom.js';
+import {number, t} from './words.js';
 
 export const LIMITS = {bytes: 1 << 20, files: 20, pasted: 8000};
 const LANGUAGES = {c: 'c', h: 'c', cc: 'cpp', cpp: 'cpp', hpp: 'cpp', cs: 'csharp', css: 'css', diff: 'diff', patch: 'diff', go: 'go', html: 'html', java: 'java', js: 'js', mjs: 'js', json: 'json',
@@ -12,11 +13,11 @@ export const languageOf = name => (/^dockerfile$/i.test(name) ? 'dockerfile' : L
 // Resolves to {name, text}. Rejects with why it is none of text.
 export async function readText(file) {
   const name = (file.name || 'pasted.txt').slice(-120);
-  if (/^(?:image|audio|video)\//.test(file.type)) throw new Error(`${name}: only text can be attached`);
-  if (file.size > LIMITS.bytes) throw new Error(`${name}: ${file.size} bytes, ${LIMITS.bytes} are the limit`);
+  if (/^(?:image|audio|video)\//.test(file.type)) throw new Error(t('{name}: only text can be attached', {name}));
+  if (file.size > LIMITS.bytes) throw new Error(t('{name}: {n} bytes, {most} are the limit', {name, n: file.size, most: LIMITS.bytes}));
   let text;
-  try { text = new TextDecoder('utf-8', {fatal: true}).decode(await file.arrayBuffer()); } catch { throw new Error(`${name}: not text (UTF-8)`); }
-  if (text.includes('\0')) throw new Error(`${name}: not text, it has NUL bytes`);
+  try { text = new TextDecoder('utf-8', {fatal: true}).decode(await file.arrayBuffer()); } catch { throw new Error(t('{name}: not text (UTF-8)', {name})); }
+  if (text.includes('\0')) throw new Error(t('{name}: not text, it has NUL bytes', {name}));
   return {name, text: text.replace(/\r\n?/g, '\n')};
 }
 
@@ -34,7 +35,7 @@ export async function countTokens(text, model) {
   return (await postJson('tokenize', {content: text, ...(model ? {model} : {})})).tokens.length;
 }
 
-export const sizeWords = ({text, tokens}) => (tokens === undefined ? `${text.length.toLocaleString('en-US')} characters` : `${tokens.toLocaleString('en-US')} tokens`);
+export const sizeWords = ({text, tokens}) => (tokens === undefined ? t('{n} characters', {n: number(text.length)}) : t('{n} tokens', {n: number(tokens)}));
 
 export const fileNodes = files => (files || []).map(f => {
   const el = h('details.file', h('summary', h('b', f.name), h('span.hint', sizeWords(f))));

@@ -2,6 +2,7 @@
 // number of the last event (docs/server-api.md).
 import {ApiError, NetworkError, onNetwork, request} from './api.js';
 import {EventReader} from './sse.js';
+import {t} from './words.js';
 
 const SILENCE_MS = 30000;       // three ping intervals
 // The server keeps a stream without a reader for 30 s. One that restarts may take longer, and then the answer goes on from its tokens.
@@ -81,7 +82,7 @@ export class Generation {
     const end = Date.now() + ms;
     for (let rest = ms; rest > 0; rest = end - Date.now()) {
       const seconds = Math.ceil(rest / 1000);
-      this.on.state(word, seconds > 1 ? `in ${seconds} seconds` : 'in a second');
+      this.on.state(word, seconds > 1 ? t('in {n} seconds', {n: seconds}) : t('in a second'));
       await pause(Math.min(rest, 1000), this.stopper.signal);
     }
   }
@@ -126,7 +127,7 @@ export class Generation {
 
   comment(text) {
     const prefill = /prefill (\d+)\/(\d+)/.exec(text);
-    if (prefill) this.on.state('prefill', `${prefill[1]} of ${prefill[2]}`);
+    if (prefill) this.on.state('prefill', t('{at} of {n}', {at: prefill[1], n: prefill[2]}));
     else if (text.includes('queued')) this.on.state('queued', '');
   }
 

@@ -1,16 +1,17 @@
 // Global keyboard shortcuts, and the dialog that lists them.
 import {dialog, h} from './dom.js';
+import {t} from './words.js';
 
 const MAC = navigator.platform.startsWith('Mac');
 const isTyping = e => /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) || e.target.isContentEditable;
 
 // [keys, description, name of the action]. Single letters work only outside of text fields.
 const rows = [
-  ['Enter', 'Send the message', null], ['Shift+Enter', 'Start a new line', null], ['Escape', 'Stop the answer; close what is open', 'stop'],
-  ['Alt+N', 'New conversation', 'fresh'], ['Control+K', 'Search conversations', 'search'], ['Alt+ArrowUp', 'Conversation above', 'above'],
-  ['Alt+ArrowDown', 'Conversation below', 'below'], ['Alt+1', 'Chat', 'chat'], ['Alt+2', 'Compare', 'compare'], ['Alt+3', 'Server', 'server'],
-  ['Alt+S', 'Settings', 'settings'], ['/', 'Go to the message box', 'write'], ['r', 'Another answer', 'regenerate'],
-  ['t', 'Tokens of the last answer', 'tokens'], ['?', 'This list', 'help'],
+  ['Enter', t('Send the message'), null], ['Shift+Enter', t('Start a new line'), null], ['Escape', t('Stop the answer; close what is open'), 'stop'],
+  ['Alt+N', t('New conversation'), 'fresh'], ['Control+K', t('Search conversations'), 'search'], ['Alt+ArrowUp', t('Conversation above'), 'above'],
+  ['Alt+ArrowDown', t('Conversation below'), 'below'], ['Alt+1', t('Chat'), 'chat'], ['Alt+2', t('Compare'), 'compare'], ['Alt+3', t('Server'), 'server'],
+  ['Alt+S', t('Settings'), 'settings'], ['/', t('Go to the message box'), 'write'], ['r', t('Another answer'), 'regenerate'],
+  ['t', t('Tokens of the last answer'), 'tokens'], ['?', t('This list'), 'help'],
 ];
 
 function nameOf(e) {
@@ -31,4 +32,4 @@ export function listen(actions) {
 
 const shown = key => ({Control: MAC ? 'Cmd' : 'Ctrl', ArrowUp: 'Up', ArrowDown: 'Down'}[key] || key);
 const keyList = keys => keys.split('+').map((key, i) => [i ? '+' : '', h('kbd', shown(key))]);
-export const help = () => dialog('Keys', () => h('dl.keys', rows.map(([keys, what]) => h('div', h('dt', keyList(keys)), h('dd', what)))));
+export const help = () => dialog(t('Keys'), () => h('dl.keys', rows.map(([keys, what]) => h('div', h('dt', keyList(keys)), h('dd', what)))));

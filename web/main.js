@@ -14,6 +14,7 @@ import {withDefaults} from './settings_model.js';
 import {Sidebar} from './sidebar.js';
 import {listConversations, onOtherTab, onStoreError, openStore, readConversation, saveConversation} from './store.js';
 import {runs, Talk} from './talk.js';
+import {chooseLanguage, chosenLanguage, language, languages, t} from './words.js';
 
 const LAST = 'runnel-settings';
 let models = [], props = {sampling: [], presets: [], strategies: []}, talk = null, view = 'chat';
@@ -22,12 +23,12 @@ const main = find('main'), narrow = matchMedia('(max-width: 50rem)');
 
 // ---- the server: what it is, and its key ----------------------------------------------------------------------------
 
-onKeyNeeded(() => dialog('This server requires an API key', close => {
+onKeyNeeded(() => dialog(t('This server requires an API key'), close => {
   const input = h('input', {type: 'password', autocomplete: 'current-password', required: true, minlength: '16', maxlength: '256'});
   const remember = h('input', {type: 'checkbox', id: 'remember'});
   return h('form', {id: 'key-form', onsubmit: e => { e.preventDefault(); setKey(input.value.trim(), remember.checked); close(true); }},
-    key() ? h('p.error', 'The server refused the key it was given.') : null, labelled('Key', input, 'It is sent to this server only.'),
-    h('label.check', remember, 'Remember it in this browser'), h('button.primary', {type: 'submit'}, 'Use it'));
+    key() ? h('p.error', t('The server refused the key it was given.')) : null, labelled(t('Key'), input, t('It is sent to this server only.')),
+    h('label.check', remember, t('Remember it in this browser')), h('button.primary', {type: 'submit'}, t('Use it')));
 }));
 
 async function ask() {
@@ -64,7 +65,7 @@ function away(e) {
     return null;
   };
   notice.hidden = false;
-  fill(notice, h('span', `${e.message} What is kept in this browser can be read.`), h('button', {type: 'button', onclick: again}, 'Try again'));
+  fill(notice, h('span', `${e.message} ${t('What is kept in this browser can be read.')}`), h('button', {type: 'button', onclick: again}, t('Try again')));
   // Only what may pass by itself: a refused key does not.
   if (e instanceof NetworkError) timer = setTimeout(again, RETRY_MS);
 }
@@ -72,13 +73,13 @@ function away(e) {
 // ---- what is shown --------------------------------------------------------------------------------------------------
 
 const title = h('h1', {id: 'title'}), bar = find('bar');
-const viewButtons = [['chat', 'chat', 'Chat'], ['compare', 'columns', 'Compare'], ['server', 'server', 'Server']]
+const viewButtons = [['chat', 'chat', t('Chat')], ['compare', 'columns', t('Compare')], ['server', 'server', t('Server')]]
   .map(([name, icon, label]) => iconButton(icon, label, () => soon(showView, name), {text: true, 'data-view': name}));
-const picker = h('select', {id: 'model', 'aria-label': 'Model', onchange: () => pickModel(picker.value)});
-const menuButton = iconButton('menu', 'Conversations', () => openSide(true), {id: 'open-side', 'aria-expanded': 'false'});
-const settingsButton = iconButton('tune', 'Settings', () => soon(toggleSettings), {id: 'open-settings', 'aria-expanded': 'false'});
-bar.append(menuButton, h('.heading', title, picker), h('.views', {role: 'group', 'aria-label': 'View'}, viewButtons),
-  iconButton('keys', 'Keys (?)', help, {id: 'open-keys'}), settingsButton);
+const picker = h('select', {id: 'model', 'aria-label': t('Model'), onchange: () => pickModel(picker.value)});
+const menuButton = iconButton('menu', t('Conversations'), () => openSide(true), {id: 'open-side', 'aria-expanded': 'false'});
+const settingsButton = iconButton('tune', t('Settings'), () => soon(toggleSettings), {id: 'open-settings', 'aria-expanded': 'false'});
+bar.append(menuButton, h('.heading', title, picker), h('.views', {role: 'group', 'aria-label': t('View')}, viewButtons),
+  iconButton('keys', t('Keys (?)'), help, {id: 'open-keys'}), settingsButton);
 
 const chat = new ChatView(main), server = new ServerView();
 let compare = null;
@@ -97,10 +98,17 @@ sidebar.onChanged = async c => {
 
 const empty = () => {
   const model = talk.model(talk.c.settings), canChat = model?.meta.can_chat !== false;
-  return h('.empty', h('p.big', canChat ? 'Ask something.' : 'Begin a story.'),
-    h('p', model ? `${model.id} answers${canChat ? '' : ': it has no chat template, so it continues your text'}.` : ''),
-    h('p.hint', 'Everything stays between this browser and this server. ? lists the keys.'));
+  return h('.empty', h('p.big', canChat ? t('Ask something.') : t('Begin a story.')),
+    h('p', model ? t(canChat ? '{model} answers.' : '{model} answers: it has no chat template, so it continues your text.', {model: model.id}) : ''),
+    h('p.hint', t('Everything stays between this browser and this server. ? lists the keys.')));
 };
+
+function languageBox() {
+  const box = h('select', {onchange: () => { chooseLanguage(box.value); location.reload(); }}, h('option', {value: ''}, t('as the browser')),
+    Object.entries(languages).map(([code, name]) => h('option', {value: code, lang: code}, name)));
+  box.value = chosenLanguage();
+  return box;
+}
 
 function showModel() {
   fill(picker, models.map(m => h('option', {value: m.id}, m.id)));
@@ -123,7 +131,7 @@ function keepSettings(settings) {
 }
 
 function showTitle() {
-  title.textContent = talk.c.title || 'New conversation';
+  title.textContent = talk.c.title || t('New conversation');
   document.title = talk.c.title ? `${talk.c.title} - runnel` : 'runnel';
 }
 
@@ -131,7 +139,7 @@ function showView(name) {
   view = name;
   for (const b of viewButtons) b.setAttribute('aria-pressed', String(b.dataset.view === name));
   fill(main, {chat: chat.el, compare: compare.el, server: server.el}[name], name === 'chat' ? chat.down : null);
-  main.setAttribute('aria-label', {chat: 'Conversation', compare: 'Compare', server: 'Server'}[name]);
+  main.setAttribute('aria-label', {chat: t('Conversation'), compare: t('Compare'), server: t('Server')}[name]);
   document.body.dataset.view = name;
   server.open(name === 'server');
   if (name === 'chat') chat.draw();
@@ -142,7 +150,7 @@ function showView(name) {
 function showRunning() {
   composer.running(talk.isRunning());
   const n = [...runs.values()].filter(r => r.talk.c.id !== talk.c.id).length;
-  composer.hint.textContent = n ? `${n} answer${n === 1 ? '' : 's'} in other conversations` : '';
+  composer.hint.textContent = n ? t(n === 1 ? '{n} answer in other conversations' : '{n} answers in other conversations', {n}) : '';
 }
 
 function openSide(isOpen) {
@@ -166,14 +174,14 @@ function openSettings(isOpen) {
     return;
   }
   const form = new SettingsForm(props, models, talk.c.settings, keepSettings);
-  const theme = h('select', {onchange: () => runnelTheme.set(theme.value)}, ['system', 'light', 'dark'].map(t => h('option', {value: t}, t)));
+  const theme = h('select', {onchange: () => runnelTheme.set(theme.value)}, [['system', t('as the system')], ['light', t('light')], ['dark', t('dark')]].map(([value, words]) => h('option', {value}, words)));
   theme.value = runnelTheme.get();
   const forget = () => {
     setKey('', false);
     openSettings(true);
   };
-  fill(panel, h('.panel-head', h('h2', {tabindex: '-1'}, 'Settings'), iconButton('close', 'Close the settings', () => openSettings(false))), form.el,
-    h('fieldset', h('legend', 'This browser'), labelled('Theme', theme), key() && h('button', {type: 'button', onclick: forget}, 'Forget the key')));
+  fill(panel, h('.panel-head', h('h2', {tabindex: '-1'}, t('Settings')), iconButton('close', t('Close the settings'), () => openSettings(false))), form.el,
+    h('fieldset', h('legend', t('This browser')), labelled(t('Language'), languageBox()), labelled(t('Theme'), theme), key() && h('button', {type: 'button', onclick: forget}, t('Forget the key'))));
   panel.querySelector('h2').focus();
 }
 
@@ -243,11 +251,11 @@ async function send(text, files = []) {
   await begun;
   const name = draftName();
   if (!models.length) {
-    notice.firstChild.textContent = 'The server cannot be reached: what you wrote stays here.';
+    notice.firstChild.textContent = t('The server cannot be reached: what you wrote stays here.');
     return false;
   }
   if (talk.last?.state === 'running') {
-    toast('The answer is still coming: wait for it, or stop it (Escape).');
+    toast(t('The answer is still coming: wait for it, or stop it (Escape).'));
     return false;
   }
   try {
@@ -255,7 +263,7 @@ async function send(text, files = []) {
     if (view === 'compare') compare.started(text, await talk.send(text, undefined, compare.settings(talk.c.settings), more));
     else await talk.send(text, undefined, undefined, more);
     keepDraft(name, '');
-    announce('The answer begins.');
+    announce(t('The answer begins.'));
     chat.toEnd();
     showRunning();
   } catch (e) {
@@ -293,7 +301,7 @@ function gone() {
   talk.isDeleted = true;
   talk.stopAll();
   const mine = talk;
-  toast('This conversation was deleted in another tab. It comes back if you write in it.', {ms: 60000, action: 'Keep it', onaction: () => mine.save()});
+  toast(t('This conversation was deleted in another tab. It comes back if you write in it.'), {ms: 60000, action: t('Keep it'), onaction: () => mine.save()});
 }
 
 onStoreError(text => toast(text, {isError: true}));
@@ -310,12 +318,20 @@ onOtherTab(async ({conv}) => {
 });
 setInterval(() => { for (const [id, run] of runs) if (run.talk === talk) { chat.grow({id}); compare?.grow({id}); } }, 1000);
 
+// What index.html says itself.
+function translate() {
+  document.documentElement.lang = language;
+  document.querySelector('.skip').textContent = t('Skip to the message box');
+  for (const [id, words] of [['sidebar', t('Conversations')], ['main', t('Conversation')], ['settings', t('Settings')]]) find(id).setAttribute('aria-label', words);
+}
+
 async function begin() {
+  translate();
   fill(main);
   try {
     await openStore();
   } catch (e) {
-    toast(`Conversations cannot be kept in this browser: ${e.message}`, {isError: true});
+    toast(t('Conversations cannot be kept in this browser: {why}', {why: e.message}), {isError: true});
   }
   sidebar.draw();
   compare = new CompareView({props, models, onKeep: id => { talk.select(id); showView('chat'); chat.showMessage(id); }});

@@ -6,6 +6,7 @@ import {htmlOf} from './markdown_syntax.js';
 import {mathOf} from './math.js';
 import {noteMark, noteOf} from './notes.js';
 import {clearSlots, fillSlots} from './slots.js';
+import {t} from './words.js';
 
 const BLOCK_LIMIT = 240000;
 const plainValues = ['align', 'start', 'type', 'checked', 'disabled', 'open'];
@@ -40,11 +41,11 @@ function mend(fragment) {
       continue;
     }
     input.disabled = true;
-    input.setAttribute('aria-label', input.checked ? 'done' : 'to do');
+    input.setAttribute('aria-label', input.checked ? t('done') : t('to do'));
     input.closest('li')?.classList.add('task');
   }
   for (const table of fragment.querySelectorAll('table')) {
-    const box = h('.table', {tabindex: '0', role: 'region', 'aria-label': 'Table'});
+    const box = h('.table', {tabindex: '0', role: 'region', 'aria-label': t('Table')});
     table.replaceWith(box);
     box.append(table);
   }

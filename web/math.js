@@ -2,6 +2,7 @@
 // mistake, its TeX is shown.
 import DOMPurify from './vendor/purify.js';
 import {h} from './dom.js';
+import {t} from './words.js';
 
 const RULES = {USE_PROFILES: {mathMl: true}, ADD_TAGS: ['span'], ADD_ATTR: ['style', 'class'], FORBID_ATTR: ['id', 'href', 'xlink:href', 'src'], IN_PLACE: true};
 const OPTIONS = {throwOnError: true, trust: false, maxSize: [40, 400], maxExpand: 500};
@@ -30,7 +31,7 @@ function draw(el, {tex, isDisplay}) {
 
 export function mathOf(token) {
   const el = h(token.isDisplay ? 'span.math.display.raw' : 'span.math.raw', token.isOpen ? {'aria-busy': 'true'} : {}, token.raw.trim());
-  if (token.isDisplay) Object.assign(el, {tabIndex: 0, role: 'group', ariaLabel: 'Formula'});
+  if (token.isDisplay) Object.assign(el, {tabIndex: 0, role: 'group', ariaLabel: t('Formula')});
   if (token.isOpen) return el;
   if (globalThis.temml) draw(el, token);
   else load().then(() => draw(el, token), () => { loading = null; });

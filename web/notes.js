@@ -1,5 +1,6 @@
 // Footnotes: a mark becomes a number once its note is there; until then it is the text that was written.
 import {h} from './dom.js';
+import {t} from './words.js';
 
 export const noteMark = ({label, raw}) => h('span.note-mark', {'data-label': label}, raw);
 
@@ -22,12 +23,12 @@ export function linkNotes(root) {
     const n = order.indexOf(mark.dataset.label) + 1, note = notes.get(mark.dataset.label);
     if (!note || mark.dataset.n === String(n)) continue;
     mark.dataset.n = n;
-    mark.replaceChildren(h('button', {type: 'button', 'aria-label': `Footnote ${n}`, onclick: () => go(note)}, String(n)));
+    mark.replaceChildren(h('button', {type: 'button', 'aria-label': t('Footnote {n}', {n}), onclick: () => go(note)}, String(n)));
   }
   for (const [label, note] of notes) {
     const n = order.indexOf(label) + 1, mark = marks.find(m => m.dataset.label === label);
     if (note.dataset.n === String(n)) continue;
     note.dataset.n = n;
-    note.firstChild.replaceChildren(mark ? h('button', {type: 'button', 'aria-label': `Back from footnote ${n}`, onclick: () => go(mark.firstChild)}, `${n}.`) : `${n}.`);
+    note.firstChild.replaceChildren(mark ? h('button', {type: 'button', 'aria-label': t('Back from footnote {n}', {n}), onclick: () => go(mark.firstChild)}, `${n}.`) : `${n}.`);
   }
 }

@@ -1,5 +1,6 @@
 // Where texts that are shown part: the first character that differs, marked in the page by the CSS Custom Highlight API, which
 // leaves the text's elements alone. A browser without it shows the words alone.
+import {t} from './words.js';
 
 function* textNodes(el) {
   const walker = document.createTreeWalker(el, NodeFilter.SHOW_TEXT);
@@ -51,5 +52,5 @@ export function markParting(bodies) {
 
 export function partingWords(p) {
   if (!p) return '';
-  return p.isSame ? 'The same text as in column 1.' : `Goes on otherwise than column 1 after ${p.common} character${p.common === 1 ? '' : 's'}.`;
+  return p.isSame ? t('The same text as in column 1.') : t(p.common === 1 ? 'Goes on otherwise than column 1 after {n} character.' : 'Goes on otherwise than column 1 after {n} characters.', {n: p.common});
 }

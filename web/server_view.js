@@ -1,6 +1,7 @@
 // The server's state: queue, streams, KV cache. Polled once per second while the view is open.
 import {getJson, request} from './api.js';
 import {fill, h} from './dom.js';
+import {t} from './words.js';
 
 const EVERY_MS = 1000, ROWS = 200;
 
@@ -19,9 +20,9 @@ const seconds = v => (v === null ? '-' : v < 1 ? `${(v * 1000).toFixed(0)} ms` :
 
 export class ServerView {
   constructor() {
-    this.el = h('section.server', {'aria-label': 'Server'});
+    this.el = h('section.server', {'aria-label': t('Server')});
     this.body = h('div');
-    this.el.append(h('h2', 'Server'), this.body);
+    this.el.append(h('h2', t('Server')), this.body);
     addEventListener('visibilitychange', () => this.look());
   }
 
@@ -57,17 +58,17 @@ export class ServerView {
     const [pages, free, cached] = ['', '_free', '_cached'].map(kind => sum(metrics, `runnel:kv_pages${kind}`)), held = pages - free - cached;
     const rows = slots.filter(slot => slot.is_processing), count = state => rows.filter(slot => slot.state === state).length;
     fill(this.body,
-      h('dl.figure-grid', figure('running', rows.length - count('queued'), `of ${this.props.total_slots} at once`),
-        figure('queued', count('queued'), `${this.props.queue} may wait`),
-        figure('parked', count('parked'), 'their readers are slow'), figure('tokens/s', rate.toFixed(1), 'of all streams, in the last second'),
-        figure('tokens made', made, 'since the start'),
-        figure('prefix hits', hit === null ? '-' : `${(hit * 100).toFixed(0)} %`, 'prompt tokens that were found in the cache'),
-        figure('first token', seconds(mean('vllm:time_to_first_token_seconds')), 'mean'),
-        figure('between tokens', seconds(mean('vllm:inter_token_latency_seconds')), 'mean')),
-      h('h3', 'Keys and values'),
-      pages > 0 ? bar([['in use', held, 'held'], ['cached', cached, 'cached'], ['free', free, 'free']], pages) : h('p', 'No figures.'),
-      rows.length ? h('h3', 'Streams') : null, rows.length ? table(rows.slice(0, ROWS)) : null,
-      h('h3', 'How it runs'), h('dl.facts', Object.entries(this.props)
+      h('dl.figure-grid', figure(t('running'), rows.length - count('queued'), t('of {n} at once', {n: this.props.total_slots})),
+        figure(t('queued'), count('queued'), t('{n} may wait', {n: this.props.queue})),
+        figure(t('parked'), count('parked'), t('their readers are slow')), figure('tokens/s', rate.toFixed(1), t('of all streams, in the last second')),
+        figure(t('tokens made'), made, t('since the start')),
+        figure(t('prefix hits'), hit === null ? '-' : `${(hit * 100).toFixed(0)} %`, t('prompt tokens that were found in the cache')),
+        figure(t('first token'), seconds(mean('vllm:time_to_first_token_seconds')), t('mean')),
+        figure(t('between tokens'), seconds(mean('vllm:inter_token_latency_seconds')), t('mean'))),
+      h('h3', t('Keys and values')),
+      pages > 0 ? bar([[t('in use'), held, 'held'], [t('cached'), cached, 'cached'], [t('free'), free, 'free']], pages) : h('p', t('No figures.')),
+      rows.length ? h('h3', t('Streams')) : null, rows.length ? table(rows.slice(0, ROWS)) : null,
+      h('h3', t('How it runs')), h('dl.facts', Object.entries(this.props)
         .filter(([name, v]) => name !== 'chat_template' && ['string', 'number'].includes(typeof v) && String(v).length < 80)
         .map(([name, v]) => h('div', h('dt', name.replaceAll('_', ' ')), h('dd', String(v))))));
   }
@@ -75,12 +76,12 @@ export class ServerView {
 
 function bar(parts, whole) {
   const words = parts.map(([name, n]) => `${n} ${name}`).join(', ');
-  const el = h('.kv', {role: 'img', 'aria-label': `${whole} pages: ${words}`}, parts.map(([, n, kind]) => {
+  const el = h('.kv', {role: 'img', 'aria-label': t('{n} pages: {parts}', {n: whole, parts: words})}, parts.map(([, n, kind]) => {
     const i = h(`i.${kind}`);
     i.style.width = `${n / whole * 100}%`;
     return i;
   }));
-  return h('div', el, h('.kv-words', parts.map(([name, n, kind]) => h('span', h(`i.${kind}`), `${n} ${name}`)), h('span', `of ${whole} pages`)));
+  return h('div', el, h('.kv-words', parts.map(([name, n, kind]) => h('span', h(`i.${kind}`), `${n} ${name}`)), h('span', t('of {n} pages', {n: whole}))));
 }
 
 const cell = v => (v !== null && typeof v === 'object' ? JSON.stringify(v).slice(0, 60) : String(v).slice(0, 60));
@@ -88,5 +89,5 @@ function table(rows) {
   const names = [...new Set(rows.flatMap(Object.keys))].slice(0, 12);
   const head = h('tr', names.map(n => h('th', {scope: 'col'}, n.replaceAll('_', ' '))));
   const body = rows.map(row => h('tr', names.map(n => h('td', n in row ? cell(row[n]) : ''))));
-  return h('.table', {tabindex: '0', role: 'region', 'aria-label': 'Streams'}, h('table', h('thead', head), h('tbody', body)));
+  return h('.table', {tabindex: '0', role: 'region', 'aria-label': t('Streams')}, h('table', h('thead', head), h('tbody', body)));
 }

@@ -4,12 +4,13 @@ import {dialog, fill, h, iconButton, toast} from './dom.js';
 import {dropPreset, ownPresets, savePreset} from './own_presets.js';
 import {ApiError, postJson} from './api.js';
 import {DEFAULTS, effective, readSchema, readTools, readVariables, withDefaults} from './settings_model.js';
+import {t} from './words.js';
 
 const openFolds = new Set();       // names of the parts that stay open
 const TYPING_MS = 300;          // without a key before what was typed is checked
 const OWN = 'own:';
 const SLIDER_SPAN = 1000;       // wider ranges get only a number field, no slider
-const NAMES = {temp: 'Temperature', top_k: 'Top-k', top_p: 'Top-p', min_p: 'Min-p', min_keep: 'Keep at least', repeat_penalty: 'Repeat penalty',
+const NAMES = {temp: t('Temperature'), top_k: 'Top-k', top_p: 'Top-p', min_p: 'Min-p', min_keep: 'Keep at least', repeat_penalty: 'Repeat penalty',
   frequency_penalty: 'Frequency penalty', presence_penalty: 'Presence penalty', penalty_last_n: 'Penalties look back'};
 const MORE_NAMES = {dry_multiplier: 'DRY', dry_base: 'DRY base', dry_allowed_length: 'DRY allowed length', dry_penalty_last_n: 'DRY looks back',
   xtc_probability: 'XTC probability', xtc_threshold: 'XTC threshold', typical_p: 'Typical', top_n_sigma: 'Top-n-sigma', dynatemp_range: 'Dynamic temperature',
@@ -57,24 +58,24 @@ export class SettingsForm {
       this.el.querySelector('[name=preset]').focus();
     };
     const preset = h('select', {name: 'preset', onchange: choose},
-      h('option', {value: ''}, 'none'), props.presets.map(p => h('option', {value: p.name, title: p.help}, p.name)),
-      Object.keys(own).length ? h('optgroup', {label: 'Yours'}, Object.keys(own).map(name => h('option', {value: OWN + name}, name))) : null);
+      h('option', {value: ''}, t('none')), props.presets.map(p => h('option', {value: p.name, title: p.help}, p.name)),
+      Object.keys(own).length ? h('optgroup', {label: t('Yours')}, Object.keys(own).map(name => h('option', {value: OWN + name}, name))) : null);
     preset.value = s.saved in own ? OWN + s.saved : s.preset;
     const strategy = h('select', {name: 'strategy', onchange: () => {
       this.change({strategy: strategy.value, preset: '', values: {}});
       this.draw();
       this.el.querySelector('[name=strategy]').focus();
-    }}, h('option', {value: ''}, 'none'), (props.strategies || []).map(x => h('option', {value: x.name, title: x.help}, x.name)));
+    }}, h('option', {value: ''}, t('none')), (props.strategies || []).map(x => h('option', {value: x.name, title: x.help}, x.name)));
     strategy.value = s.strategy;
     if (!this.isColumn) return this.panel(model, preset);
     fill(this.el,
-      labelled('Model', model),
-      this.adapters(), labelled('Strategy', strategy, props.strategies?.find(x => x.name === s.strategy)?.help),
-      labelled('Preset', preset, props.presets.find(p => p.name === s.preset)?.help),
-      h('fieldset', h('legend', 'Sampling'), props.sampling.filter(f => f.name in NAMES).map(f => this.sampling(f)),
-        h('details', h('summary', 'More samplers'), props.sampling.filter(f => !(f.name in NAMES)).map(f => this.sampling(f)))),
-      this.text('seed', 'Seed', 'empty: another each time', /^\d{0,15}$/, 'a whole number of at most 15 digits'),
-      this.text('max_tokens', 'Most tokens', 'empty: to the end of the context', /^(?:[1-9]\d{0,8})?$/, 'a whole number from 1'),
+      labelled(t('Model'), model),
+      this.adapters(), labelled(t('Strategy'), strategy, props.strategies?.find(x => x.name === s.strategy)?.help),
+      labelled(t('Preset'), preset, props.presets.find(p => p.name === s.preset)?.help),
+      h('fieldset', h('legend', t('Sampling')), props.sampling.filter(f => f.name in NAMES).map(f => this.sampling(f)),
+        h('details', h('summary', t('More samplers')), props.sampling.filter(f => !(f.name in NAMES)).map(f => this.sampling(f)))),
+      this.text('seed', t('Seed'), t('empty: another each time'), /^\d{0,15}$/, t('a whole number of at most 15 digits')),
+      this.text('max_tokens', t('Most tokens'), t('empty: to the end of the context'), /^(?:[1-9]\d{0,8})?$/, t('a whole number from 1')),
       this.stops());
   }
 
@@ -86,25 +87,25 @@ export class SettingsForm {
       el.addEventListener('toggle', () => openFolds[el.open ? 'add' : 'delete'](name));
       return el;
     };
-    const words = s.saved in ownPresets() ? 'one of yours' : props.presets.find(p => p.name === s.preset)?.help;
+    const words = s.saved in ownPresets() ? t('one of yours') : props.presets.find(p => p.name === s.preset)?.help;
     const [truncate, alternatives, tools, reset] = this.more();
-    fill(this.el, this.area('system', 'System prompt', 4),
-      labelled('Preset', preset, words), h('.row.close', h('button', {type: 'button', id: 'save-preset', onclick: () => this.savePreset()}, 'Save as ...'),
-        s.saved in ownPresets() ? h('button', {type: 'button', id: 'drop-preset', onclick: () => this.dropPreset()}, 'Delete this preset') : null),
+    fill(this.el, this.area('system', t('System prompt'), 4),
+      labelled(t('Preset'), preset, words), h('.row.close', h('button', {type: 'button', id: 'save-preset', onclick: () => this.savePreset()}, t('Save as ...')),
+        s.saved in ownPresets() ? h('button', {type: 'button', id: 'drop-preset', onclick: () => this.dropPreset()}, t('Delete this preset')) : null),
       temp ? this.sampling(temp) : null,
-      fold('Length and limits', this.text('max_tokens', 'Most tokens', 'empty: to the end of the context', /^(?:[1-9]\d{0,8})?$/, 'a whole number from 1'), this.stops(), truncate),
-      fold('Sampling', this.text('seed', 'Seed', 'empty: another each time', /^\d{0,15}$/, 'a whole number of at most 15 digits'),
+      fold(t('Length and limits'), this.text('max_tokens', t('Most tokens'), t('empty: to the end of the context'), /^(?:[1-9]\d{0,8})?$/, t('a whole number from 1')), this.stops(), truncate),
+      fold(t('Sampling'), this.text('seed', t('Seed'), t('empty: another each time'), /^\d{0,15}$/, t('a whole number of at most 15 digits')),
         fields.filter(f => f.name in NAMES && f !== temp).map(f => this.sampling(f)),
-        h('details', h('summary', 'More samplers'), fields.filter(f => !(f.name in NAMES)).map(f => this.sampling(f))), alternatives),
-      fold('Model', labelled('Model', model, this.models.length > 1 ? null : this.modelWords()), this.adapters()),
-      fold('Form of the answer', this.schema()), fold('Tools and template', tools), reset);
+        h('details', h('summary', t('More samplers')), fields.filter(f => !(f.name in NAMES)).map(f => this.sampling(f))), alternatives),
+      fold(t('Model'), labelled(t('Model'), model, this.models.length > 1 ? null : this.modelWords()), this.adapters()),
+      fold(t('Form of the answer'), this.schema()), fold(t('Tools and template'), tools), reset);
   }
 
   savePreset() {
-    dialog('Save these settings', close => {
+    dialog(t('Save these settings'), close => {
       const name = h('input', {required: true, maxlength: '60', autocomplete: 'off', value: this.settings.saved});
-      return h('form.asked', {onsubmit: e => { e.preventDefault(); close(name.value.trim()); }}, labelled('Name', name, 'system prompt, sampling and limits; kept in this browser'),
-        h('button.primary', {type: 'submit'}, 'Save'));
+      return h('form.asked', {onsubmit: e => { e.preventDefault(); close(name.value.trim()); }}, labelled(t('Name'), name, t('system prompt, sampling and limits; kept in this browser')),
+        h('button.primary', {type: 'submit'}, t('Save')));
     }).then(name => {
       if (!name) return;
       try {
@@ -128,8 +129,8 @@ export class SettingsForm {
   modelWords() {
     const m = this.models[0]?.meta;
     if (!m?.n_ctx) return '';
-    const words = `${m.architecture}, ${(m.n_params / 1e6).toFixed(0)} M parameters, context ${m.n_ctx}`;
-    return m.can_chat ? words : `${words}; no chat template: it goes on with the text`;
+    const words = t('{architecture}, {n} M parameters, context {context}', {architecture: m.architecture, n: (m.n_params / 1e6).toFixed(0), context: m.n_ctx});
+    return m.can_chat ? words : `${words}; ${t('no chat template: it goes on with the text')}`;
   }
 
   // LoRA adapters, which belong to the first model. What was not changed is as the server has it.
@@ -143,15 +144,15 @@ export class SettingsForm {
       else box.reportValidity();
     };
     boxes.forEach(b => b.addEventListener('change', () => take(b)));
-    return h('fieldset', h('legend', 'Adapters'), adapters.map((a, i) => labelled(a.name, boxes[i], `scale; 0: not used (rank ${a.rank})`)));
+    return h('fieldset', h('legend', t('Adapters')), adapters.map((a, i) => labelled(a.name, boxes[i], t('scale; 0: not used (rank {rank})', {rank: a.rank}))));
   }
 
   sampling(f) {
     const {settings: s} = this, name = NAMES[f.name] || MORE_NAMES[f.name] || f.name, range = {min: String(f.min), max: String(f.max)};
     const box = h('input', {type: 'number', name: f.name, ...range, step: f.is_int ? '1' : 'any'});
     const slider = f.max - f.min > SLIDER_SPAN ? null :
-      h('input', {type: 'range', ...range, step: f.is_int ? '1' : '0.01', 'aria-label': `${name} slider`, tabindex: '-1'});
-    const reset = iconButton('redo', `Reset ${name}`, () => {
+      h('input', {type: 'range', ...range, step: f.is_int ? '1' : '0.01', 'aria-label': t('{name} slider', {name}), tabindex: '-1'});
+    const reset = iconButton('redo', t('Reset {name}', {name}), () => {
       delete s.values[f.name];
       this.change({});
       show();
@@ -167,7 +168,7 @@ export class SettingsForm {
     const take = (from, isSlider) => {
       const v = Number(from.value);
       const isRight = from.value !== '' && Number.isFinite(v) && v >= f.min && v <= f.max && (!f.is_int || Number.isInteger(v));
-      box.setCustomValidity(isRight ? '' : `${f.min} to ${f.max}${f.is_int ? ', a whole number' : ''}`);
+      box.setCustomValidity(isRight ? '' : t(f.is_int ? '{min} to {max}, a whole number' : '{min} to {max}', f));
       if (!isRight) return box.reportValidity();
       s.values[f.name] = v;
       this.change({});
@@ -181,7 +182,7 @@ export class SettingsForm {
     const field = labelled(name, h('.range', slider, box, reset), null);
     box.id = `${field.firstChild.htmlFor}-box`;
     field.firstChild.htmlFor = box.id;
-    field.append(h('small', `${f.help} (${f.min} to ${f.max}, default ${Number(f.default.toPrecision(6))})`));
+    field.append(h('small', `${f.help} (${t('{min} to {max}, default {value}', {min: f.min, max: f.max, value: Number(f.default.toPrecision(6))})})`));
     show();
     return field;
   }
@@ -233,7 +234,7 @@ export class SettingsForm {
     };
     area.addEventListener('input', () => { clearTimeout(timer); timer = setTimeout(look, TYPING_MS); });
     area.addEventListener('change', look);
-    const field = labelled('JSON Schema', area, 'answers are JSON that it allows; not together with tools');
+    const field = labelled(t('JSON Schema'), area, t('answers are JSON that it allows; not together with tools'));
     field.append(said);
     return field;
   }
@@ -244,16 +245,16 @@ export class SettingsForm {
     const area = h('textarea', {name: 'stop', rows: '2', spellcheck: 'false', value});
     area.addEventListener('change', () => {
       const list = read(area.value), long = list.find(s => new TextEncoder().encode(s).length > 256);
-      area.setCustomValidity(list.length > 16 ? `${list.length} stop strings, 16 are the limit` : long ? 'one is longer than 256 bytes' : '');
+      area.setCustomValidity(list.length > 16 ? t('{n} stop strings, 16 are the limit', {n: list.length}) : long ? t('one is longer than 256 bytes') : '');
       if (area.reportValidity()) this.change({stop: list});
     });
-    return labelled('Stop strings', area, 'one a line; \\n is a line break');
+    return labelled(t('Stop strings'), area, t('one a line; \\n is a line break'));
   }
 
   more() {
     const alternatives = h('input', {type: 'number', name: 'alternatives', min: '-1', max: '20', value: String(this.settings.alternatives)});
     alternatives.addEventListener('change', () => { if (alternatives.reportValidity()) this.change({alternatives: Number(alternatives.value)}); });
-    const ways = [['old', 'leave out the oldest turns'], ['middle', 'leave out turns after the first'], ['none', 'refuse']];
+    const ways = [['old', t('leave out the oldest turns')], ['middle', t('leave out turns after the first')], ['none', t('refuse')]];
     const truncate = h('select', {name: 'truncate', onchange: () => this.change({truncate: truncate.value})},
       ways.map(([value, words]) => h('option', {value}, words)));
     truncate.value = this.settings.truncate;
@@ -261,10 +262,10 @@ export class SettingsForm {
       this.change(structuredClone({...DEFAULTS, model: this.settings.model}));
       this.draw();
     };
-    return [labelled('What does not fit the context', truncate),
-      labelled('Alternatives kept of each token', alternatives, 'for the token view; -1: no token data'),
-      [this.area('tools', 'Tools', 4, 'a JSON array, as OpenAI has them', readTools),
-        this.area('variables', 'Template variables', 2, 'a JSON object, e.g. {"enable_thinking": false}', readVariables)],
-      h('button', {type: 'button', onclick: reset}, 'All to default')];
+    return [labelled(t('What does not fit the context'), truncate),
+      labelled(t('Alternatives kept of each token'), alternatives, t('for the token view; -1: no token data')),
+      [this.area('tools', t('Tools'), 4, t('a JSON array, as OpenAI has them'), readTools),
+        this.area('variables', t('Template variables'), 2, `${t('a JSON object')}, {"enable_thinking": false}`, readVariables)],
+      h('button', {type: 'button', onclick: reset}, t('All to default'))];
   }
 }

@@ -4,9 +4,10 @@ import {keepDraft} from './drafts.js';
 import {fileName, markdownOf} from './markdown_export.js';
 import {fold, matchAt, snippet, words} from './search.js';
 import {allMessages, exportConversations, importConversations, listConversations, purge, readConversation, readMessages, restore, saveConversation} from './store.js';
+import {t} from './words.js';
 
 const FILE_LIMIT = 256 << 20, FOUND_LIMIT = 100, UNDO_MS = 8000;
-const ages = [[0, 'Today'], [1, 'Yesterday'], [7, 'This week'], [30, 'This month'], [Infinity, 'Earlier']];
+const ages = [[0, t('Today')], [1, t('Yesterday')], [7, t('This week')], [30, t('This month')], [Infinity, t('Earlier')]];
 
 function age(time) {
   const midnight = new Date().setHours(0, 0, 0, 0), days = Math.ceil((midnight - time) / 86400000);
@@ -22,15 +23,15 @@ function save(blob, name) {
 export class Sidebar {
   constructor(el, {onOpen, onNew, onClose}) {
     Object.assign(this, {el, onOpen, onNew, current: ''});
-    const words = 'Search conversations';
+    const words = t('Search conversations');
     this.search = h('input', {type: 'search', id: 'search', placeholder: words, 'aria-label': words, autocomplete: 'off'});
     this.list = h('ul', {id: 'conversations'});
     this.count = h('.unseen', {role: 'status'});
     this.file = h('input', {type: 'file', accept: '.json,application/json', hidden: true, id: 'import-file'});
-    const exportAll = iconButton('down', 'Export all', () => this.export(null), {text: true});
-    const importButton = iconButton('plus', 'Import', () => this.file.click(), {text: true});
-    el.append(h('.side-head', h('p.brand', 'runnel'), iconButton('plus', 'New conversation', onNew, {id: 'new'}),
-      iconButton('close', 'Close the list', onClose, {id: 'close-side'})),
+    const exportAll = iconButton('down', t('Export all'), () => this.export(null), {text: true});
+    const importButton = iconButton('plus', t('Import'), () => this.file.click(), {text: true});
+    el.append(h('.side-head', h('p.brand', 'runnel'), iconButton('plus', t('New conversation'), onNew, {id: 'new'}),
+      iconButton('close', t('Close the list'), onClose, {id: 'close-side'})),
       this.search, this.list, this.count, h('.side-foot', exportAll, importButton, this.file));
     this.search.addEventListener('input', () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.draw(), 150); });
     this.search.addEventListener('keydown', e => {
@@ -48,8 +49,8 @@ export class Sidebar {
     if (number !== this.drawing) return;        // a newer call is drawing
     const focused = this.list.contains(document.activeElement) && document.activeElement.closest('li')?.dataset.id;
     this.list.replaceChildren(...rows);
-    if (!rows.length) this.list.append(h('li.none', list.length ? 'Nothing was found.' : 'No conversations yet.'));
-    this.count.textContent = list.length ? `${rows.length} found` : '';
+    if (!rows.length) this.list.append(h('li.none', list.length ? t('Nothing was found.') : t('No conversations yet.')));
+    this.count.textContent = list.length ? t('{n} found', {n: rows.length}) : '';
     if (focused) this.list.querySelector(`[data-id="${focused}"] button`)?.focus();
   }
 
@@ -74,18 +75,18 @@ export class Sidebar {
 
   row(c, pieces, message) {
     const open = h('button.open', {type: 'button', onclick: () => this.onOpen(c.id, message), 'aria-current': c.id === this.current ? 'true' : null},
-      h('span.title', {dir: 'auto'}, c.title || 'Untitled'),
+      h('span.title', {dir: 'auto'}, c.title || t('Untitled')),
       pieces.length > 0 && h('span.found', {dir: 'auto'}, pieces.map(([text, hit]) => (hit ? h('mark', text) : text))));
     const button = (words, onclick) => h('button', {type: 'button', onclick}, words);
-    const menu = h('details.menu', h('summary', {'aria-label': `More for ${c.title}`, title: 'More'}, icon('more')),
-      h('.menu-list', button('Rename', () => this.rename(c, open)),
-        button('Export', () => this.export([c.id])), button('Export as Markdown', () => this.exportMarkdown(c.id)), button('Delete', () => this.remove(c))));
+    const menu = h('details.menu', h('summary', {'aria-label': t('More for {title}', {title: c.title}), title: t('More')}, icon('more')),
+      h('.menu-list', button(t('Rename'), () => this.rename(c, open)),
+        button(t('Export'), () => this.export([c.id])), button(t('Export as Markdown'), () => this.exportMarkdown(c.id)), button(t('Delete'), () => this.remove(c))));
     menu.addEventListener('focusout', e => { if (!menu.contains(e.relatedTarget)) menu.open = false; });
     return h('li', {'data-id': c.id}, open, menu);
   }
 
   rename(c, open) {
-    const input = h('input', {value: c.title, 'aria-label': 'New name', maxlength: '200'});
+    const input = h('input', {value: c.title, 'aria-label': t('New name'), maxlength: '200'});
     let isOver = false;
     const end = async keep => {
       if (isOver) return;
@@ -119,7 +120,7 @@ export class Sidebar {
       await purge(c.id, deleted);
       if (!await readConversation(c.id)) keepDraft(c.id, '');
     }, UNDO_MS);
-    toast(`"${c.title}" was deleted.`, {ms: UNDO_MS, action: 'Undo', onaction: async () => {
+    toast(t('"{title}" was deleted.', {title: c.title}), {ms: UNDO_MS, action: t('Undo'), onaction: async () => {
       clearTimeout(timer);
       await restore(c.id);
       this.draw();
@@ -143,7 +144,7 @@ export class Sidebar {
     try {
       if (file.size > FILE_LIMIT) throw new Error(`import: ${file.size} bytes, the limit is ${FILE_LIMIT}`);
       const n = await importConversations(await file.text());
-      toast(`${n} conversation${n === 1 ? '' : 's'} imported.`);
+      toast(t(n === 1 ? '{n} conversation imported.' : '{n} conversations imported.', {n}));
     } catch (e) {
       toast(e.message, {isError: true});
     }

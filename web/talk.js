@@ -7,6 +7,7 @@ import {Generation} from './generate.js';
 import {messagesOf, plainText, requestOf, withDefaults} from './settings_model.js';
 import {readData, readMessages, removeMessages, saveConversation, saveMessage} from './store.js';
 import {ROOT, Tree} from './tree.js';
+import {t} from './words.js';
 
 // Saves every second, plus a second per 250 tokens, since each save writes all tokens.
 const SAVE_MS = 1000, SAVE_TOKENS = 4;
@@ -75,7 +76,7 @@ export class Talk extends EventTarget {
   // Sends a user message and begins one answer, or one for each of several settings.
   async send(text, parent = this.last?.id || ROOT, several = null, more = {}) {
     const message = this.add('user', parent, {content: text, ...more});
-    if (!this.c.title) this.c.title = [...(text.trim() || more.files?.[0]?.name || '').replace(/\s+/g, ' ')].slice(0, 80).join('') || 'Untitled';
+    if (!this.c.title) this.c.title = [...(text.trim() || more.files?.[0]?.name || '').replace(/\s+/g, ' ')].slice(0, 80).join('') || t('Untitled');
     const saved = [this.save(), saveMessage(message)];         // in this order: a purge spares what belongs to a conversation that is there
     const answers = (several || [this.c.settings]).map(s => this.begin(message.id, s, several ? {compare: true} : {}));
     await Promise.all(saved);

@@ -1,5 +1,6 @@
 // The token view: an answer's tokens, coloured by probability, and their alternatives.
 import {announce, fill, find, h} from './dom.js';
+import {t} from './words.js';
 
 const percent = p => (p >= 0.0995 ? `${(p * 100).toFixed(0)} %` : p >= 0.001 ? `${(p * 100).toFixed(1)} %` : '< 0.1 %');
 export const shown = piece => (piece === '' ? '∅' : piece.replace(/\n/g, '⏎\n').replace(/\t/g, '⇥'));
@@ -10,7 +11,7 @@ export const steps = {
   probability: logprob => Math.min(9, Math.floor(Math.exp(logprob) * 10)),
   surprisal: logprob => Math.max(0, 9 - Math.floor(-logprob / Math.LN2)),
 };
-const legends = {probability: ['unlikely', 'certain'], surprisal: ['9 bits and more', 'less than 1 bit']};
+const legends = {probability: [t('unlikely'), t('certain')], surprisal: [t('9 bits and more'), t('less than 1 bit')]};
 
 let mode = 'probability';
 let hideTimer = 0, opener = null;
@@ -24,10 +25,10 @@ addEventListener('keydown', e => {
 
 function legend(onmode, hasGuesses) {
   const radio = name => h('input', {type: 'radio', name: 'token-colour', value: name, checked: mode === name, onchange: () => onmode(name)});
-  const option = name => h('label', radio(name), name);
-  return h('.legend', h('span', 'Colour by'), option('probability'), option('surprisal'),
+  const option = name => h('label', radio(name), name === 'surprisal' ? t('surprisal') : t('probability'));
+  return h('.legend', h('span', t('Colour by')), option('probability'), option('surprisal'),
     h('span.scale', h('span', legends[mode][0]), Array.from({length: 10}, (_, i) => h(`i.p${i}`)), h('span', legends[mode][1])),
-    hasGuesses ? h('span.guessed', 'guessed') : null);
+    hasGuesses ? h('span.guessed', t('guessed')) : null);
 }
 
 function hide() {
@@ -48,10 +49,10 @@ function show(button, token, choose) {
     return h('button', {type: 'button', class: alt.id === token.id ? 'chosen' : null, title, onclick: go},
       h('code', visible(alt.piece)), h('meter', {min: '0', max: '1', value: String(p)}), h('span', percent(p)));
   };
-  const el = h('div', {id: 'alternatives', role: 'group', 'aria-label': 'Alternatives'});
+  const el = h('div', {id: 'alternatives', role: 'group', 'aria-label': t('Alternatives')});
   const words = ` ${percent(Math.exp(token.logprob))}, ${(-token.logprob / Math.LN2).toFixed(1)} bits, token ${token.id}${token.drafted ? ', guessed' : ''}`;
   fill(el, h('p', h('code', visible(token.piece)), words),
-    top.length ? h('p.hint', 'Continue from another token:') : h('p.hint', 'No alternatives were recorded (Settings, alternatives).'), top.map(row));
+    top.length ? h('p.hint', t('Continue from another token:')) : h('p.hint', t('No alternatives were recorded (Settings, alternatives).')), top.map(row));
   el.addEventListener('pointerenter', () => clearTimeout(hideTimer));
   el.addEventListener('pointerleave', hideSoon);
   el.addEventListener('keydown', e => {
@@ -72,13 +73,13 @@ const hideSoon = () => { clearTimeout(hideTimer); hideTimer = setTimeout(hide, 2
 
 // Fills el. branch(n, alternative) continues the answer with another token at index n.
 export function tokenView(el, data, branch) {
-  const list = h('.tokens', {role: 'group', 'aria-label': 'Tokens: arrow keys move, Enter shows alternatives'});
+  const list = h('.tokens', {role: 'group', 'aria-label': t('Tokens: arrow keys move, Enter shows alternatives')});
   const draw = () => {
     const onmode = name => { mode = name; draw(); el.querySelector(`input[value=${name}]`)?.focus(); };
     el.replaceChildren(legend(onmode, data.data.some(t => t.drafted)), list);
     list.replaceChildren(...data.data.map((t, i) => h(`button.token.p${steps[mode](t.logprob)}${t.drafted ? '.guessed' : ''}`, {
       type: 'button', tabindex: i ? '-1' : '0', 'data-at': String(i), 'aria-label': `${visible(t.piece)}, ${percent(Math.exp(t.logprob))}${t.drafted ? ', guessed' : ''}`}, shown(t.piece))));
-    if (!data.data.length) list.append(h('p.hint', 'No token data was recorded for this answer.'));
+    if (!data.data.length) list.append(h('p.hint', t('No token data was recorded for this answer.')));
   };
   const of = e => e.target.closest?.('.token');
   const open = b => { const at = Number(b.dataset.at); return show(b, data.data[at], alt => branch(at, alt)); };
@@ -88,7 +89,7 @@ export function tokenView(el, data, branch) {
     const b = of(e);
     if (!b) return;
     open(b).querySelector('button')?.focus();
-    announce('Alternatives');
+    announce(t('Alternatives'));
   });
   list.addEventListener('keydown', e => {
     const all = [...list.querySelectorAll('.token')], at = all.indexOf(document.activeElement);

@@ -30,6 +30,32 @@ test(function every_module_is_javascript() {
   for (const name of names) assert.equal(spawnSync(process.execPath, ['--check', path.join(folder, name)], {encoding: 'utf8'}).stderr, '', name);
 });
 
+// What modules give to t(): the texts before the values.
+function wordsOf(source) {
+  const found = [];
+  for (const {index, 0: call} of source.matchAll(/(?<![\w.$])t\(/g)) {
+    for (let i = index + call.length; i < source.length && source[i] !== '{' && source[i] !== ')'; i++) {
+      if (source[i] !== "'") continue;
+      const text = /^'((?:[^'\\]|\\.)*)'/.exec(source.slice(i));
+      found.push(text[1].replace(/\\(.)/g, '$1'));
+      i += text[0].length - 1;
+    }
+  }
+  return found;
+}
+
+test(async function every_language_has_every_text_of_the_interface_with_its_values() {
+  const used = new Set(fs.readdirSync(folder).filter(n => n.endsWith('.js') && n !== 'words.js').flatMap(n => wordsOf(fs.readFileSync(path.join(folder, n), 'utf8'))));
+  assert.ok(used.size > 200);
+  const {languages, t} = await load('words.js');
+  for (const code of Object.keys(languages).filter(c => c !== 'en')) {
+    const table = (await load(`words/${code}.js`)).default, values = text => [...text.matchAll(/\{\w+\}/g)].map(m => m[0]).sort();
+    assert.deepEqual(Object.keys(table).sort(), [...used].sort(), code);
+    for (const [text, own] of Object.entries(table)) assert.deepEqual([values(own), own.trim() === own && own !== ''], [values(text), true], `${code} ${text}`);
+  }
+  assert.equal(t('{n} of {x} {y}', {n: 1, x: '{n}'}), '1 of {n} {y}');
+});
+
 test(function an_event_stream_is_read_the_same_however_it_is_cut() {
   for (const end of ['\n', '\r\n', '\r']) {
     const stream = ['\uFEFF: ping prefill 3/9', 'id: s.1', 'data: {"a": 1}', '', 'data:two', 'data: lines', 'event: odd', '', ':', 'unknown: x', 'id: s.\0', 'data', '', 'id: s.2', '',

@@ -100,6 +100,41 @@ test(async function what_is_exported_comes_in_again_and_what_is_no_such_file_is_
   });
 });
 
+test(async function a_conversation_of_a_thousand_messages_draws_what_is_looked_at_first() {
+  const messages = Array.from({length: 1000}, (_, i) => ({id: `m${i}`, parent: i ? `m${i - 1}` : '', role: i % 2 ? 'assistant' : 'user', state: 'done', created: i + 1,
+    content: i === 101 ? 'The **needle** is here.' : `Message ${i}.\n\n- one\n- two\n\n| a | b |\n|---|---|\n| ${i} | x |\n\n\`\`\`\nlet x = ${i};\n\`\`\``}));
+  const file = {format: 'runnel-conversations', version: 1, conversations: [{id: 'c', title: 'long', messages}]};
+  const init = () => { window.idle = []; window.requestIdleCallback = fn => window.idle.push(fn); };
+  await using({init}, async page => {
+    await page.setInputFiles('#import-file', {name: 'x.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(file))});
+    await page.locator('#conversations .open').first().click();
+    await page.waitForFunction(() => document.querySelectorAll('.messages > .message').length === 1000);
+    const awake = () => page.locator('.messages > .message:not([data-asleep])').count();
+    const first = await awake();
+    assert.ok(first >= 12 && first < 60, `${first} messages are drawn at once`);
+    await page.waitForFunction(() => { const m = document.querySelector('#main'); return m.scrollHeight - m.scrollTop - m.clientHeight < 60; });
+    assert.equal(await text(page, `${answers} td`), 'x');
+    // Another answer draws no message anew.
+    await page.evaluate(() => {
+      window.redrawn = 0;
+      new MutationObserver(list => { window.redrawn += list.filter(m => m.target.closest?.('.message:nth-last-of-type(n+4)')).length; }).observe(document.querySelector('.messages'), {childList: true, subtree: true});
+    });
+    await talk(page, 'N', 501);
+    assert.equal(await page.evaluate(() => window.redrawn), 0);
+    await page.evaluate(() => { document.querySelector('#main').scrollTop = 0; });
+    await page.waitForSelector('.message:nth-of-type(2) td');
+    await page.fill('#search', 'needle');
+    await page.waitForSelector('#conversations mark');
+    await page.click('#conversations .open');
+    await page.waitForFunction(() => document.activeElement.textContent.includes('The needle is here.'));
+    assert.ok(await awake() < 200);
+    await page.evaluate(() => { for (const fn of window.idle.splice(0)) fn({timeRemaining: () => (document.querySelectorAll('[data-asleep]').length > 500 ? 50 : 0)}); });
+    assert.ok(await awake() >= 500 && await awake() < 1002);
+    await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+    assert.equal(await page.locator('[data-asleep]').count(), 0);
+  });
+});
+
 test(async function a_full_store_is_said_and_the_answer_is_still_there() {
   const fill = () => { IDBObjectStore.prototype.put = () => { throw new DOMException('full', 'QuotaExceededError'); }; };
   await using({init: fill}, async page => {

@@ -24,7 +24,7 @@ test(async function field_3_16_a_broken_link_loses_nothing_of_the_answer() {
 
 test(async function field_3_16_a_page_that_is_loaded_again_takes_its_answer_up() {
   await using({}, async page => {
-    await pace(page, 40);
+    await pace(page, 20);
     await long(page);
     await page.waitForTimeout(1200);
     await page.reload();

@@ -97,6 +97,21 @@ test(async function adapters_have_scales_and_are_named_once_one_was_changed() {
   });
 });
 
+test(async function the_interface_speaks_the_browsers_language_or_the_one_that_is_chosen() {
+  await using({options: {locale: 'de-AT'}}, async page => {
+    assert.equal(await page.getAttribute('html', 'lang'), 'de');
+    assert.equal(await page.getAttribute('#input', 'placeholder'), 'Nachricht schreiben');
+    await talk(page, 'N');
+    assert.match(await page.locator('.foot summary').last().innerText(), /^\d+ Tokens, /);
+    for (const [code, word, answer] of [['zh', '设置', '重新回答'], ['es', 'Ajustes', 'Otra respuesta'], ['en', 'Settings', 'Another answer']]) {
+      await page.click('#open-settings');
+      await Promise.all([page.waitForNavigation(), page.locator('#settings fieldset select').first().selectOption(code)]);
+      await done(page);
+      assert.deepEqual([await page.getAttribute('html', 'lang'), await page.getAttribute('#open-settings', 'aria-label'), await page.locator('[data-do=regenerate]').getAttribute('aria-label')], [code, word, answer]);
+    }
+  });
+});
+
 test(async function a_value_outside_its_range_is_marked_and_not_sent() {
   await using({}, async page => {
     const bodies = await pace(page, 0);
