@@ -9,7 +9,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The file in docs/pictures, the picture that a test keeps, and that test.
-PICTURES = (('tokens.webp', 'tokens.webp', 'tokens_are_coloured'), ('compare.webp', 'compare-beams.webp', 'answers_of_a_search'))
+PICTURES = (('chat.webp', 'answer.webp', 'a_whole_answer'), ('tokens.webp', 'tokens.webp', 'tokens_are_coloured'), ('compare.webp', 'compare-beams.webp', 'answers_of_a_search'))
 
 
 def main():

@@ -37,6 +37,16 @@ test(async function lists_tables_code_formulas_and_footnotes_are_drawn_as_they_w
   });
 });
 
+test(async function a_whole_answer_as_one_sees_it() {
+  await using({options: {viewport: {width: 1280, height: 980}}}, async page => {
+    await talk(page, 'How does a half-life work?');
+    await page.waitForFunction(q => document.querySelectorAll(`${q} math`).length === 7 && document.querySelector(`${q} .hljs-keyword`), body);
+    assert.deepEqual(await page.locator(`${body} td`).evaluateAll(all => all.map(td => td.textContent)), ['T', '50 %', '2T', '25 %', '10T', '0.1 %']);
+    await page.mouse.move(5, 5);
+    await picture(page, 'answer', {isForDocs: true});
+  });
+});
+
 test(async function what_is_drawn_stays_as_it_is_while_the_answer_grows() {
   await using({}, async page => {
     await talk(page, 'F');            // the libraries are loaded

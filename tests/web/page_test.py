@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page in a real browser: this starts the servers, page.mjs drives Chromium through them and counts the tests.
+"""The page in a real browser: this starts the servers, page.mjs drives Chromium through them and counts the tests. page_around_test.py is the other half.
 
 Needs node, the npm package playwright-core ($RUNNEL_PLAYWRIGHT, else tests/web/node_modules) and Chromium ($RUNNEL_CHROMIUM, else what is
 in PATH): ./dev setup --web. Without them it says SKIP. Arguments: parts of names to run.
@@ -31,6 +31,9 @@ RICH = ['## Steps\n\n3. th', 'ree\n4. four\n\n- [x] do', 'ne\n- [ ] to do\n\n', 
         '```python\ndef f(x):\n    ', 'return "a', 'b"  # remark\n', '```\n\n1. Build:\n   ```dockerfile\n   FROM scratch\n   ```\n\n', '```unknown\nx < 1\n```\n\n', '[^zwei]: Second *note*.\n', '[^a]: First note.\n']
 SCRIPTS = {
     'F': RICH,
+    '?': ['**Half-life** is the time after which half of a substance is left:\n\n', '\\[ N(t) = N_0 \\cdot 2^{-t/T} \\]\n\n', 'with \\(N_0\\) atoms at the start and the half-life \\(T\\).\n\n',
+          '| time | left |\n|:--|--:|\n', '| \\(T\\) | 50 % |\n| \\(2T\\) | 25 % |\n| \\(10T\\) | 0.1 % |\n\n', '```python\ndef left(t, half_life):\n    """The share that is left after t."""\n',
+          '    return 2 ** (-t / half_life)\n```\n\n', 'Carbon-14 has \\(T \\approx 5730\\) years[^1], so that\n\n- [x] wood of a castle can be dated\n- [ ] coal cannot\n\n', '[^1]: It is made in the upper atmosphere.\n'],
     'X': ['$\\href{javascript:window.hacked=6}{x}$ $\\includegraphics{http://evil.example/y.png}$ ', '\\(\\class{skip}{\\text{<img src=x onerror=window.hacked=7>}}\\) $\\label{input} \\style{position:fixed}{y}$\n\n',
           '```js\n"</code><img src=x onerror=window.hacked=8>"\n```\n\n', '```"><script>window.hacked=9</script>\nx\n```\n\n', '[^<b>]: <img src=x onerror=window.hacked=10>\n\n[^<b>] $\\def\\x{\\x\\x}\\x$ <i title="0 0">i</i>'],
     'M': ['# Title', '\n\nSome **bold**', ' and `code`.\n\n', '- one\n', '- two\n\n', '| a | b |\n|', '---|---|\n', '| 1 | 2 |\n\n', '```python\n', 'print(', '"hi")\n', 'x = 1\n',
@@ -56,10 +59,10 @@ def missing():
     return package, browser
 
 
-def main():
+def main(driver='page.mjs'):
     found = missing()
     if isinstance(found, str):
-        print(f'SKIP the_page_in_a_browser: {found}')
+        print(f'SKIP {driver.removesuffix(".mjs")}_in_a_browser: {found}')
         return 0
     if not os.access(PROGRAM, os.X_OK):
         sys.exit(f'{PROGRAM}: there is no such program: build it, or set RUNNEL_PROGRAM')
@@ -71,7 +74,7 @@ def main():
                 serving(pathlib.Path(PROGRAM).parent.parent.parent / 'models/stories.gguf', '--api-key', KEY, '--access-log', 'none') as locked:
             given = {'playwright': str(found[0]), 'chromium': found[1], 'two': two.port, 'locked': locked.port, 'key': KEY,
                      'pictures': os.environ.get('RUNNEL_PICTURES', '')}
-            done = subprocess.run(['node', HERE / 'page.mjs', *sys.argv[1:]], env={**os.environ, 'RUNNEL_PAGE_TEST': json.dumps(given)},
+            done = subprocess.run(['node', HERE / driver, *sys.argv[1:]], env={**os.environ, 'RUNNEL_PAGE_TEST': json.dumps(given)},
                                   stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)
     return done.returncode
 
