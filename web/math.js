@@ -6,14 +6,24 @@ import {t} from './words.js';
 
 const RULES = {USE_PROFILES: {mathMl: true}, ADD_TAGS: ['span'], ADD_ATTR: ['style', 'class'], FORBID_ATTR: ['id', 'href', 'xlink:href', 'src'], IN_PLACE: true};
 const OPTIONS = {throwOnError: true, trust: false, maxSize: [40, 400], maxExpand: 500};
-let loading = null;
+let loading = null, isLooked = false;
 
 function load() {
   loading ??= new Promise((resolve, reject) => {
     const at = name => new URL(`page/${name}`, document.baseURI).href;
     document.head.append(h('link', {rel: 'stylesheet', href: at('math.css')}), h('script', {src: at('vendor/temml.js'), onload: resolve, onerror: reject}));
   });
-  return loading;
+  return loading.then(() => { if (!isLooked) lookAtFont(); isLooked = true; });
+}
+
+// A font without tables for mathematics has no distance for subscripts, and they would stand on the line: markdown.css lowers them.
+function lookAtFont() {
+  const probe = h('span.math.unseen');
+  globalThis.temml.render('x_0', probe, OPTIONS);
+  document.body.append(probe);
+  const [letter, index] = ['mi', 'mn'].map(name => probe.querySelector(name).getBoundingClientRect());
+  document.documentElement.classList.toggle('plain-math', index.bottom - letter.bottom < letter.height * 0.1);
+  probe.remove();
 }
 
 function draw(el, {tex, isDisplay}) {

@@ -42,6 +42,8 @@ test(async function a_whole_answer_as_one_sees_it() {
     await talk(page, 'How does a half-life work?');
     await page.waitForFunction(q => document.querySelectorAll(`${q} math`).length === 7 && document.querySelector(`${q} .hljs-keyword`), body);
     assert.deepEqual(await page.locator(`${body} td`).evaluateAll(all => all.map(td => td.textContent)), ['T', '50 %', '2T', '25 %', '10T', '0.1 %']);
+    const [letter, index] = await page.locator(`${body} msub`).first().evaluate(el => [...el.children].map(c => { const r = c.getBoundingClientRect(); return r.top + r.height / 2; }));
+    assert.ok(index > letter + 2, 'a subscript stands on the line');
     await page.mouse.move(5, 5);
     await picture(page, 'answer', {isForDocs: true});
   });
