@@ -42,14 +42,14 @@ export class Generation {
   // from: {body} begins a generation, {stream: {name, last}} resumes one. on: chunk(data), state(word, text),
   // named({name, last}), again(): the body of a request that goes on with what has come, where the server no longer has the stream.
   constructor(from, on) {
-    Object.assign(this, {body: from.body, stream: from.stream || null, on, stopper: new AbortController()});
+    Object.assign(this, {body: from.body, stream: from.stream || null, on, n: 0, stopper: new AbortController()});
   }
 
   // Resolves at the end of the stream. Rejects with an ApiError, an AbortError after stop(), or fetch's error
   // if the server stays unreachable.
   async run() {
     for (let tries = 0; ;) {
-      const before = this.stream?.last;
+      const before = this.n;
       try {
         await this.once();
         if (this.isDone) return;
@@ -63,7 +63,7 @@ export class Generation {
           await pause(BUSY_MS, this.stopper.signal);
           continue;
         }
-        if (this.stream?.last !== before) tries = 0;
+        if (this.n !== before) tries = 0;        // something came
         if (this.stream && gone.includes(e.code)) {
           if (this.isElsewhere) await pause(OTHER_TAB_MS, this.stopper.signal);       // the other tab says how it ended
           this.isElsewhere = false;
@@ -121,6 +121,7 @@ export class Generation {
     }
     const chunk = JSON.parse(data);
     if (chunk.error) throw new ApiError(200, chunk.error, 0);
+    this.n++;
     this.on.chunk(chunk);
     if (this.stream) this.stream.last = id;
   }
