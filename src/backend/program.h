@@ -61,8 +61,8 @@ struct op_adapter {
 enum op_kind {
     // What rows bring.
 
-    // dst = the token's row of matrix, times factor. With takes_vector, a row's input vector
-    // replaces that or is added to it.
+    // dst = the token's row of matrix, times factor (+ vec). With takes_vector, a row's input
+    // vector replaces that or is added to it.
     OP_EMBED,
     OP_VECTOR,    // dst = the row's input vector, which every row must have
     OP_EMBED_POS, // dst = row `position` of matrix

@@ -46,7 +46,7 @@ static const char *const field_names[N_FIELDS] = {
 static const struct {
     uint32_t must, may;
 } uses[OP_N_KINDS] = {
-    [OP_EMBED] = {DST | MATRIX | EMBED, ADAPTERS},
+    [OP_EMBED] = {DST | MATRIX | EMBED, ADAPTERS | VEC},
     [OP_VECTOR] = {DST, 0},
     [OP_EMBED_POS] = {DST | MATRIX, 0},
     [OP_RMS_NORM] = {SRC | DST, VEC | VEC_BY_HEAD},

@@ -40,8 +40,9 @@ static const option embed_rows[] = {
     {'f', "file", "FILE", OPTION_TEXT, offsetof(embed, file),
      .help = "embed each line of the file; blank lines are skipped; - is stdin"},
     {0, "pooling", "model|none|mean|first|last|rank", OPTION_CHOICE, offsetof(embed, pooling),
-     .help = "how the tokens' vectors become one: none gives a line for each token, rank the scores of a reranker "
-             "(default: as the file or the folder's modules.json says, else last)"},
+     .help =
+         "how the tokens' vectors become one: none gives a line for each token, rank the scores of a reranker "
+         "(default: as the file or the folder's modules.json says, else last; of encoders the mean, or the scores)"},
     {0, "query", "TEXT", OPTION_TEXT, offsetof(embed, query),
      .help = "score each text as an answer to this query, with the model's template for rerankers"},
     {0, "no-normalize", NULL, OPTION_FLAG, offsetof(embed, no_normalize),

@@ -19,7 +19,8 @@ static const struct {
                 [EMBED_MEAN] = {.reads_all = true},
                 [EMBED_FIRST] = {.reads_first = true},
                 [EMBED_LAST] = {0},
-                [EMBED_RANK] = {0}};
+                [EMBED_RANK] = {0},
+                [EMBED_RANK_FIRST] = {.reads_first = true}};
 
 static bool reads(const struct embed_strategy *s, int32_t at) {
     if (readings[s->p.pooling].reads_all) return true;
@@ -80,7 +81,7 @@ static rn_status absorb(strategy *base, const struct row_results *r, const struc
     for (int32_t at = s->n_seen > r->at ? s->n_seen : r->at; at < end; at++) {
         const size_t row = r->first + (size_t)(at - r->at);
         if (!reads(s, at)) continue;
-        take_row(s, at, s->p.pooling == EMBED_RANK ? lm_rank(r->model, row) : lm_hidden(r->model, row));
+        take_row(s, at, s->p.pooling >= EMBED_RANK ? lm_rank(r->model, row) : lm_hidden(r->model, row));
     }
     s->n_seen = end;
     if (prompt_from(base) < s->n_prompt) return RN_OK;

@@ -45,7 +45,8 @@ static rn_status find_shape(const struct model_slot *l, const rn_embed_options *
                             rn_embed_shape *shape, rn_error *err) {
     rn_pooling p = o->pooling;
     if (p == RN_POOLING_MODEL) p = (rn_pooling)model_hparams(l->program)->pooling;
-    if (p == RN_POOLING_MODEL) p = RN_POOLING_LAST;
+    if (p == RN_POOLING_MODEL)
+        p = !model_slot_sees_whole_text(l) ? RN_POOLING_LAST : l->lm->n_rank > 0 ? RN_POOLING_RANK : RN_POOLING_MEAN;
     if (p == RN_POOLING_RANK && l->lm->n_rank == 0)
         return fail(err, RN_E_UNSUPPORTED, "pooling rank: %s has no reranker head (cls.output.weight)",
                     package_path(l->m->pkg));
@@ -118,8 +119,9 @@ static rn_status create(rn_engine *e, size_t model, const int32_t *ids, size_t n
         st = model_slot_read_adapters(&e->model_slots[model], o.adapters, o.n_adapters, &adapters, err);
     if (st == RN_OK) st = make_embedding(&shape, &m, err);
     if (st != RN_OK) return st;
+    const bool is_first = shape.pooling == RN_POOLING_RANK && model_slot_sees_whole_text(&e->model_slots[model]);
     const struct embed_params params = {
-        .pooling = poolings[shape.pooling].pooling,
+        .pooling = is_first ? EMBED_RANK_FIRST : poolings[shape.pooling].pooling,
         .softmax = shape.pooling == RN_POOLING_RANK && model_program(e->model_slots[model].program)->rank_softmax,
         .normalize = shape.is_normalized,
         .n_row = shape.n_row,

@@ -135,7 +135,7 @@ struct model_slot {
     // an earlier slot of the same file whose program and weights are shared; NULL: none
     struct model_slot *weights_of;
     struct vision *vision;   // of a model that takes pictures, that of weights_of where there is one; NULL: none
-    struct lm_input *inputs; // [n_batch] of rows, where there is a vision
+    struct lm_input *inputs; // [n_batch] of rows, where there is a vision or rows see their whole text
     struct model *program;
     backend *backend;
     lm *lm;
@@ -168,6 +168,13 @@ static inline bool model_slot_reads_vectors(const struct model_slot *l) {
     return l->part && l->part->spec.kind != PART_LAYERS;
 }
 
+// An encoder: rows see their whole text, which is evaluated in one step.
+static inline bool model_slot_sees_whole_text(const struct model_slot *l) {
+    return !l->part && model_hparams(l->program)->sees_whole_text;
+}
+// RN_E_UNSUPPORTED: the model writes no text.
+rn_status model_slot_check_writes(const struct model_slot *l, rn_error *err);
+
 // One round of the step thread over all model slots.
 struct round {
     int64_t now, wait_until;    // earliest time with work to do if nothing runs; -1: none
@@ -194,6 +201,7 @@ struct stream_seq {
     struct seq_node *nodes;
     int32_t n_nodes;
     int32_t n_appended; // in the step being built
+    uint64_t text_key;  // of all declared tokens, where rows see their whole text
 };
 
 // One of a stream's choices: its tokens, and the state of their text on the way to the reader.

@@ -153,9 +153,10 @@ static rn_status load_model_slot(rn_engine *e, struct model_slot *l, rn_error *e
     l->rows = mem_calloc((size_t)l->lm->n_batch, sizeof *l->rows);
     l->parts = mem_calloc((size_t)l->lm->n_batch, sizeof *l->parts);
     l->order = mem_calloc((size_t)e->opt.n_streams, sizeof *l->order);
-    if (l->vision) l->inputs = mem_calloc((size_t)l->lm->n_batch, sizeof *l->inputs);
+    const bool has_inputs = l->vision || model_slot_sees_whole_text(l);
+    if (has_inputs) l->inputs = mem_calloc((size_t)l->lm->n_batch, sizeof *l->inputs);
     model_slot_show(l);
-    return l->rows && l->parts && l->order && (l->inputs || !l->vision)
+    return l->rows && l->parts && l->order && (l->inputs || !has_inputs)
                ? RN_OK
                : fail(err, RN_E_NOMEM, "engine: out of memory for steps of %d rows", l->lm->n_batch);
 }

@@ -82,8 +82,10 @@ int32_t model_slot_n_vocab(const struct model_slot *l) {
     return l->lm ? l->lm->n_vocab : (int32_t)p->width[p->logits];
 }
 
+// Rows that see their whole text are all in one step.
 static size_t n_batch_of(const rn_engine *e, const struct model_slot *l) {
-    const size_t n = e->opt.n_batch ? (size_t)e->opt.n_batch : DEFAULT_BATCH;
+    const size_t least = model_slot_sees_whole_text(l) && l->n_ctx > 0 ? (size_t)l->n_ctx : 1,
+                 said = e->opt.n_batch ? (size_t)e->opt.n_batch : DEFAULT_BATCH, n = said > least ? said : least;
     return model_slot_reads_vectors(l) && n > PART_BATCH ? PART_BATCH : n;
 }
 
@@ -138,6 +140,14 @@ static uint64_t kv_bytes_in(const rn_engine *e, const struct model_slot *l, size
 static uint64_t reserved_bytes_in(const rn_engine *e, const struct model_slot *l, size_t memory) {
     return kv_bytes_in(e, l, memory, l->n_kv) - pages_bytes_in(e, l, memory, l->n_kv, false) +
            (uint64_t)reserved_states(e, l) * l->plan.memory[memory].state_bytes;
+}
+
+rn_status model_slot_check_writes(const struct model_slot *l, rn_error *err) {
+    if (!model_slot_sees_whole_text(l)) return RN_OK;
+    return fail(
+        err, RN_E_UNSUPPORTED,
+        "%s: an encoder, which sees texts as a whole: it makes embeddings and scores of them, and writes none",
+        package_path(l->m->pkg));
 }
 
 struct stream_room model_slot_room(const rn_engine *e, const struct model_slot *l) {

@@ -422,7 +422,7 @@ static rn_status check_request(const rn_engine *e, const rn_request *r, rn_error
     const rn_status st = check_numbers(e, r, err);
     if (st == RN_OK && r->session && (r->session->engine != e || r->session->model_slot != &e->model_slots[r->model]))
         return fail(err, RN_E_ARG, "session: belongs to another engine or model");
-    return st;
+    return st == RN_OK ? model_slot_check_writes(&e->model_slots[r->model], err) : st;
 }
 
 // The stream is never submitted, and is destroyed with the parser of the answer.
@@ -588,7 +588,8 @@ rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, s
                                const void *params, rn_stream **out, rn_error *err) {
     *out = NULL;
     rn_status st = check_range("model", (int64_t)model, 0, (int64_t)e->n_models - 1, err);
-    if (st == RN_OK) st = check_ids("ids", ids, n, e->model_slots[model].lm->n_vocab, err);
+    if (st == RN_OK && strcmp(strategy_name, "embed") != 0) st = model_slot_check_writes(&e->model_slots[model], err);
+    if (st == RN_OK) st = check_ids("ids", ids, n, e->model_slots[model].lm->n_tokens, err);
     if (st == RN_OK && n == 0) st = fail(err, RN_E_ARG, "ids: none given");
     if (st == RN_OK && n > (size_t)e->model_slots[model].n_ctx)
         st = fail(err, RN_E_LIMIT, "ids: %zu tokens do not fit the context of %d", n, e->model_slots[model].n_ctx);

@@ -256,11 +256,23 @@ static void share_rows(const struct model_slot *l, size_t n, size_t n_rows) {
     }
 }
 
+// Texts that are seen as a whole are evaluated as a whole, in turn, as many as there is room for.
+static void share_rows_of_texts(const struct model_slot *l, size_t n, size_t n_rows) {
+    for (size_t i = 0; i < n; i++) {
+        const size_t left = left_of(l, l->order[i]);
+        l->order[i]->turn.n_share = left <= n_rows ? left : 0;
+        n_rows -= l->order[i]->turn.n_share;
+    }
+}
+
 static void add_prompts(rn_engine *e, struct model_slot *l, struct round *r) {
     const size_t n = gather(e, l, fills_here, r, prompts_before), room = (size_t)l->lm->n_batch - l->n_rows,
                  budget = prompt_rows(e, l, r);
     if (n == 0 || room == 0) return;
-    share_rows(l, n, budget < room ? budget : room);
+    if (model_slot_sees_whole_text(l))
+        share_rows_of_texts(l, n, room);
+    else
+        share_rows(l, n, budget < room ? budget : room);
     for (size_t i = 0; i < n; i++) add_prompt_rows(l, l->order[i], l->order[i]->turn.n_share);
 }
 

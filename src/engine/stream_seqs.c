@@ -3,6 +3,7 @@
 //
 // The main sequence declares the stream's tokens: the prompt, then those emitted. Other sequences have their own lists.
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "engine/engine.h"
 #include <stdio.h>
@@ -122,7 +123,14 @@ static struct lm_seq_spec seq_spec(const rn_stream *s, const struct stream_seq *
                                 .whole_pages = s->prefix.whole_pages};
 }
 
+// Rows that see their whole text have the key of all of it: a text that begins alike has other rows.
+static bool whole_text_input(const struct stream_seq *q, int32_t at, struct lm_input *out) {
+    *out = (struct lm_input){.key = hash_u64((uint64_t)at, q->text_key), .see_to = q->n - 1};
+    return true;
+}
+
 bool stream_row_input(const rn_stream *s, const struct stream_seq *q, int32_t at, struct lm_input *out) {
+    if (model_slot_sees_whole_text(q->model_slot)) return whole_text_input(q, at, out);
     const int32_t end = prompt_pictures_end(&s->pictures), n = q->n < end ? q->n : end;
     if (at >= n || q->model_slot != s->model_slot) return false;
     if (q != main_seq(s) && memcmp(q->tokens, s->tokens, (size_t)n * sizeof *q->tokens) != 0) return false;
@@ -134,7 +142,8 @@ static const uint64_t *row_keys(const rn_stream *s, const struct stream_seq *q, 
     lm *const m = q->model_slot->lm;
     const int32_t end = prompt_pictures_end(&s->pictures);
     const uint64_t *const keys = lm_token_keys(m, q->tokens, n);
-    for (int32_t i = 0; i < n && i < end; i++) {
+    const bool sees_all = model_slot_sees_whole_text(q->model_slot);
+    for (int32_t i = 0; i < n && (sees_all || i < end); i++) {
         struct lm_input in;
         if (stream_row_input(s, q, i, &in))
             m->keys[i] = lm_row_key(&(struct lm_row){.token = q->tokens[i], .input = &in});
@@ -148,6 +157,8 @@ static rn_status make_seq(rn_stream *s, struct stream_seq *q, struct lm_prefix *
     const struct lm_seq_spec spec = seq_spec(s, q);
     rn_status st;
     const int32_t n = most_cached(s, q);
+    if (model_slot_sees_whole_text(q->model_slot))
+        q->text_key = hash_bytes(q->tokens, (size_t)q->n * sizeof *q->tokens, (uint64_t)q->n);
     do st = lm_match_prefix(m, &spec, row_keys(s, q, n), n < m->n_ctx ? n : m->n_ctx, found, err);
     while (st == RN_E_LIMIT && session_make_room(s->engine, q->model_slot, NULL));
     if (st == RN_OK) q->seq = found->seq;

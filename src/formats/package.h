@@ -109,6 +109,8 @@ struct hparams {
     float attn_softcap;       // cap * tanh(score / cap)
     float logit_softcap;      // the same of logits
     float clamp_qkv;          // queries, keys and values are kept within -clamp_qkv..clamp_qkv
+    int32_t n_token_types;    // encoders: parts of a pair of texts that have an embedding of their own; 0: none
+    bool sees_whole_text;     // a row attends to all rows of its text, not only to those before it (encoders)
     float alibi_max_bias;     // > 0: ALiBi instead of rotary embedding
     int32_t attn_temp_length; // of enum temperature_rule (formats/hparams/arch_facts.h); 0: none
     float attn_temp_scale;

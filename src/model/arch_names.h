@@ -23,6 +23,7 @@
     ROW(VOCAB, h->n_vocab) \
     ROW(CTX, h->n_ctx_train)                       /* positions with an embedding of their own */ \
     ROW(LAYERS, h->n_layer) \
+    ROW(TOKEN_TYPES, h->n_token_types) \
     ROW(CLASSES, h->n_class > 0 ? h->n_class : 1)  /* scores of a reranker */ \
     /* Attention. */ \
     ROW(HEADS, l->n_head) \
@@ -89,6 +90,7 @@ enum role {
     ROLE_NONE,
     ROLE_TOKEN_EMBD,
     ROLE_POS_EMBD,
+    ROLE_TOKEN_TYPES, // embeddings of the parts of a pair of texts; the first is that of a text by itself
     ROLE_EMBD_NORM,
     ROLE_EMBD_NORM_BIAS,
     ROLE_OUTPUT_NORM,

@@ -68,7 +68,8 @@
     X("orion", orion)                                                                                                \
     X("codeshell", codeshell) /* arch_layernorm.c */                                                                 \
     X("gptj", gptj)                                                                                                  \
-    X("deepseek", deepseek) /* arch_kin.c */
+    X("deepseek", deepseek) /* arch_kin.c */                                                                         \
+    X("bert", bert)         /* arch_encoders.c */
 
 #define DECLARE(name, id) extern const struct arch arch_##id;
 ARCHS(DECLARE)

@@ -274,6 +274,46 @@ static rn_status check_partial(const struct hf_config *c, rn_error *err) {
     return RN_OK;
 }
 
+// Positions that begin with the one after padding's (RoBERTa): the rows before it are counted, too.
+static rn_status check_positions(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char member[] = "pad_token_id";
+    const struct json_node *const pad = json_member(root, member);
+    const int32_t n = c->arch->n_skipped;
+    int64_t id = n - 1;
+    if (n == 0) return RN_OK;
+    const rn_status st = pad ? json_int(pad, 0, INT32_MAX, &id, err) : RN_OK;
+    if (st != RN_OK) return fail_in(err, st, "member %s", member);
+    if (id != n - 1)
+        return fail(err, RN_E_UNSUPPORTED,
+                    "member %s: %" PRId64 " is not supported; %" PRId32 " is, since positions follow it", member, id,
+                    n - 1);
+    if (c->raw.hp.n_ctx_train <= n)
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 ", of which the first %" PRId32 " are no positions",
+                    hparam_name_at(&c->raw, AT(hp.n_ctx_train)).text, c->raw.hp.n_ctx_train, n);
+    c->raw.hp.n_ctx_train -= n;
+    return RN_OK;
+}
+
+static bool makes_scores(const struct hf_arch *a) {
+    size_t i = 0;
+    while (i < a->n_tensors && !(a->tensors[i].gguf && strcmp(a->tensors[i].gguf, "cls.output.weight") == 0)) i++;
+    return i < a->n_tensors;
+}
+
+// How many scores a class of transformers that makes some has: one for each label, of which there are two where nothing is said.
+static rn_status read_classes(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char member[] = "num_labels";
+    const struct json_node *const labels = json_member(root, "id2label"), *const n = json_member(root, member);
+    int64_t count = labels && labels->kind == JSON_OBJECT ? labels->n_items : 2;
+    if (!makes_scores(c->arch)) return RN_OK;
+    const rn_status st = n && !labels ? json_int(n, 1, HPARAM_MAX_CLASSES, &count, err) : RN_OK;
+    if (st != RN_OK) return fail_in(err, st, "member %s", member);
+    if (count < 1 || count > HPARAM_MAX_CLASSES)
+        return fail(err, RN_E_LIMIT, "member id2label: %" PRId64 " labels, outside 1..%d", count, HPARAM_MAX_CLASSES);
+    c->raw.hp.n_class = (int32_t)count;
+    return RN_OK;
+}
+
 rn_status config_read(struct hf_config *c, const struct json_tree *text, struct package *p, rn_error *err) {
     struct objects o = {.root = &text->nodes[0]};
     *c = (struct hf_config){.raw = {.source = HPARAMS_CONFIG, .hp = {.file_type = "model"}}};
@@ -288,6 +328,8 @@ rn_status config_read(struct hf_config *c, const struct json_tree *text, struct 
     if (st == RN_OK) st = read_folder_traits(c, whole, o.root, err);
     if (st == RN_OK) st = config_find_rope(c, o.root, &o.rope, &o.rope_swa, err);
     if (st == RN_OK) st = read_table(c, &o, p, err);
+    if (st == RN_OK) st = check_positions(c, o.root, err);
+    if (st == RN_OK) st = read_classes(c, o.root, err);
     if (st == RN_OK) st = read_routing(c, o.root, err);
     if (st == RN_OK) st = read_llama4(c, o.root, err);
     if (st == RN_OK) st = config_read_overrides(c, o.root, err);

@@ -70,6 +70,8 @@ static const struct {
     {NULL, "moe_layer_freq", "1"},
     {NULL, "swiglu_limit", "7.0"},
     {NULL, "swiglu_alpha", "1.702"},
+    {"bert", "position_embedding_type", "null", "absolute"},
+    {"bert", "is_decoder", "false"},
     {"mamba2", "rms_norm", "true"},
 };
 

@@ -86,6 +86,7 @@ struct hf_arch {
     size_t n_aliases;
     // What names of next-token-prediction layers begin with in place of "layers.%d.", %d from 0; NULL: they are layers after the last.
     const char *nextn_layers;
+    int32_t n_skipped; // positions begin with this one; the rows of the table before it are not used
     const struct hparam_default *defaults; // of its class in transformers: what text_config may leave out
     size_t n_defaults;
 };
@@ -103,7 +104,7 @@ struct hf_arch_list {
     size_t n;
 };
 extern const struct hf_arch_list hf_archs_dense, hf_archs_older, hf_archs_experts, hf_archs_states, hf_archs_gemma4,
-    hf_archs_kin;
+    hf_archs_kin, hf_archs_encoders;
 
 // A member of config.json that says whether a trait holds, and its name for messages.
 struct hf_trait {

@@ -127,6 +127,7 @@ static const struct arch_facts facts[] = {
     {.name = "codeshell", .has_layer_norm = true, .ff_is_4x = true},
     {.name = "gptj", .has_layer_norm = true, .ff_is_4x = true},
     {.name = "deepseek", .experts = EXPERTS_AFTER_DENSE},
+    {.name = "bert", .is_encoder = true, .rotation = ROTATION_NOWHERE, .has_layer_norm = true},
     {.name = "minimax-m2", .gating = EXPERT_GATING_SIGMOID, .weights_norm = true},
 };
 

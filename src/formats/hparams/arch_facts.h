@@ -60,6 +60,7 @@ struct arch_facts {
     bool swa_is_plain;         // layers with windows use the same rope base, unscaled
     bool puts_moe_step;        // converters always write that every layer after the dense ones has experts
     bool puts_swa_pattern;     // converters always write which layers have windows
+    bool is_encoder;           // a row attends to all of its text where no key says otherwise
     bool has_layer_norm;       // norm_eps is in layer_norm_epsilon
     bool embd_by_sqrt;         // embeddings are multiplied by sqrt(n_embd)
     bool attn_unscaled;        // q . k is not scaled

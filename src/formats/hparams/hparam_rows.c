@@ -57,6 +57,8 @@ const struct hparam_row hparam_rows[] = {
     {AT(low_freq), FLOAT, 1e-3, 1e6, MEMBER("rope.low_freq_factor")},
     {AT(high_freq), FLOAT, 1e-3, 1e6, MEMBER("rope.high_freq_factor")},
     {AT(rope_switch), BOOL, KEY("rope.scaling.finetuned")},
+    {AT(is_causal), BOOL, KEY("attention.causal")},
+    {AT(hp.n_token_types), INT, 1, 1024, OR_NONE, MEMBER("type_vocab_size")}, // GGUF: a key of the tokenizer's
     {AT(no_rope_interval), INT, 1, 1024, MEMBER("no_rope_layer_interval")},
 
     {AT(hp.n_swa), INT, 1, MAX_CTX, OR_NONE, KEY("attention.sliding_window"), MEMBER("sliding_window")},

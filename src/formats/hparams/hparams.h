@@ -52,6 +52,7 @@ struct raw_hparams {
     int32_t base_width;  // config.json, minicpm: logits are divided by n_embd / it
     float rope_alpha;    // config.json, hunyuan: rope_theta grows by it
     bool rope_switch;    // GGUF: rope.scaling.finetuned
+    bool is_causal;      // GGUF: attention.causal
 };
 
 enum hparam_kind { HPARAM_INT, HPARAM_FLOAT, HPARAM_BOOL };

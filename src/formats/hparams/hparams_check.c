@@ -18,6 +18,7 @@ bool hparam_is_missing(const struct raw_hparams *raw, const struct hparam_row *r
 void hparams_begin(struct raw_hparams *raw) {
     const struct arch_facts *f = raw->facts = arch_facts_find(raw->hp.arch);
     raw->rope_switch = true;
+    raw->is_causal = !f->is_encoder;
     raw->hp.rope_exact_ramp = f->exact_ramp;
     for (size_t i = 0; i < f->n_defaults; i++)
         if (raw->source == HPARAMS_GGUF || !f->defaults[i].not_in_config)
@@ -210,6 +211,7 @@ rn_status hparams_check(struct raw_hparams *raw, rn_error *err) {
     if (st == RN_OK) st = hparams_check_states(raw, err);
     if (st == RN_OK) st = check_ways(raw, err);
     if (st == RN_OK) set_scales(raw);
+    raw->hp.sees_whole_text = !raw->is_causal;
     const bool says_norm = raw->spelled[hparam_row_at(AT(hp.qk_norm)) - hparam_rows] != NULL;
     if (raw->source == HPARAMS_GGUF && !says_norm)
         raw->hp.qk_norm = hparams_qk_norm_by_rule(raw->facts, raw->hp.n_expert);

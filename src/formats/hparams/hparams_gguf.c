@@ -230,6 +230,15 @@ static rn_status read_sections(const struct gguf *g, struct raw_hparams *raw, rn
 }
 
 // Reads how an embedding is computed from token rows, and the labels of a reranker's scores.
+static rn_status read_token_types(const struct gguf *g, struct raw_hparams *raw, rn_error *err) {
+    const struct hparam_row *const row = hparam_row_at(offsetof(struct raw_hparams, hp.n_token_types));
+    int64_t n;
+    bool found;
+    const rn_status st = gguf_get_int(g, "tokenizer.ggml.token_type_count", 0, (int64_t)row->max, &n, &found, err);
+    if (st == RN_OK && found) raw->hp.n_token_types = (int32_t)n;
+    return st;
+}
+
 static rn_status read_pooling(const struct gguf *g, struct raw_hparams *raw, rn_error *err) {
     const struct hparam_name pooling = hparam_name_of(raw, "pooling_type"),
                              labels = hparam_name_of(raw, "classifier.output_labels");
@@ -266,6 +275,7 @@ static rn_status read_rows(const struct gguf *g, struct raw_hparams *raw, struct
     if (st == RN_OK) st = find_long_factors(raw, p, err);
     if (st == RN_OK) st = read_sections(g, raw, err);
     if (st == RN_OK) st = read_pooling(g, raw, err);
+    if (st == RN_OK) st = read_token_types(g, raw, err);
     if (st == RN_OK) st = read_layer_flags(g, raw, p, err);
     return st == RN_OK ? leave_out_nextn(raw, err) : st;
 }
