@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (st == RN_OK) {
         const struct package *const parts[] = {v.tower, v.projector};
         for (size_t i = 0; i < 2; i++) walk_tensors(parts[i]);
-        must(vision_n_rows(&v.info) > 0 && vision_n_out(&v.info) > 0 && v.info.n_embd_out > 0);
+        must(vision_most_rows(&v.info) > 0 && vision_most_out(&v.info) > 0 && v.info.n_embd_out > 0);
     } else {
         must(err.text[0] != 0);
     }

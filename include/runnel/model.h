@@ -138,8 +138,9 @@ typedef struct rn_model_info {
     const char *left_out;
     // Adapters that were added.
     size_t n_adapters;
-    // The family of its vision part ("LLaVA-1.5"), how many tokens a picture takes, and the token
-    // that stands for each of them; NULL, 0, -1: rn_model_add_vision() was not called.
+    // The family of its vision part ("LLaVA-1.5", "Qwen2-VL"), how many tokens a picture takes, and
+    // the token that stands for each of them; 0: that depends on the picture. NULL, 0, -1:
+    // rn_model_add_vision() was not called.
     const char *vision;
     int32_t n_picture_tokens, picture_token;
 } rn_model_info;

@@ -90,7 +90,7 @@ int pictures_in_ids(pictures *p, const rn_model *model, const int32_t *ids, size
     const size_t n_each = (size_t)info.n_picture_tokens;
     for (size_t i = 0; i < n && p->n;) {
         size_t n_run = 0;
-        while (i + n_run < n && n_run < n_each && ids[i + n_run] == info.picture_token) n_run++;
+        while (i + n_run < n && (n_run < n_each || !n_each) && ids[i + n_run] == info.picture_token) n_run++;
         if (n_run == 0) {
             i++;
             continue;
@@ -98,7 +98,7 @@ int pictures_in_ids(pictures *p, const rn_model *model, const int32_t *ids, size
         if (i_picture == p->n) return refuse_count(p, "--ids", i_picture + 1);
         if (i > from) add_part(p, (rn_part){.kind = RN_PART_IDS, .ids = ids + from, .n_ids = i - from});
         add_picture(p, i_picture++);
-        i += n_run == n_each ? n_run : 1;
+        i += n_run == n_each || !n_each ? n_run : 1;
         from = i;
     }
     if (i_picture != p->n) return refuse_count(p, "--ids", i_picture);

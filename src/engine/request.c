@@ -104,12 +104,13 @@ static rn_status append_picture(const struct model_slot *l, const rn_part *p, st
     if (!l->vision)
         return fail(err, RN_E_UNSUPPORTED, "a picture: %s takes none here (rn_model_add_vision())",
                     package_path(l->m->pkg));
-    const struct vision_info *const info = vision_info(l->vision);
-    const int32_t token = model_picture_token(l->m), n = vision_n_out(info);
+    const int32_t token = model_picture_token(l->m);
+    rn_status st = prompt_pictures_add(pictures, l->vision, &p->picture->p, (int32_t)v->n, err);
+    if (st != RN_OK) return st;
+    const int32_t n = pictures->at[pictures->n - 1].n;
     if (v->n > n_ctx || (size_t)n > n_ctx - v->n)
         return fail(err, RN_E_LIMIT, "%zu tokens with a picture of %d leave no room in the context of %zu",
                     v->n + (size_t)n, (int)n, n_ctx);
-    rn_status st = prompt_pictures_add(pictures, l->vision, &p->picture->p, (int32_t)v->n, err);
     for (int32_t i = 0; st == RN_OK && i < n; i++) st = ids_append(v, &token, 1, err);
     return st;
 }

@@ -132,7 +132,7 @@ static bool whole_text_input(const struct stream_seq *q, int32_t at, struct lm_i
 bool stream_row_input(const rn_stream *s, const struct stream_seq *q, int32_t at, struct lm_input *out) {
     if (model_slot_sees_whole_text(q->model_slot)) return whole_text_input(q, at, out);
     const int32_t end = prompt_pictures_end(&s->pictures), n = q->n < end ? q->n : end;
-    if (at >= n || q->model_slot != s->model_slot) return false;
+    if (end == 0 || q->model_slot != s->model_slot) return false;
     if (q != main_seq(s) && memcmp(q->tokens, s->tokens, (size_t)n * sizeof *q->tokens) != 0) return false;
     return prompt_pictures_input(&s->pictures, at, out);
 }
@@ -140,10 +140,9 @@ bool stream_row_input(const rn_stream *s, const struct stream_seq *q, int32_t at
 // As lm_token_keys(), but for the rows of pictures.
 static const uint64_t *row_keys(const rn_stream *s, const struct stream_seq *q, int32_t n) {
     lm *const m = q->model_slot->lm;
-    const int32_t end = prompt_pictures_end(&s->pictures);
     const uint64_t *const keys = lm_token_keys(m, q->tokens, n);
-    const bool sees_all = model_slot_sees_whole_text(q->model_slot);
-    for (int32_t i = 0; i < n && (sees_all || i < end); i++) {
+    const bool has_inputs = s->pictures.n > 0 || model_slot_sees_whole_text(q->model_slot);
+    for (int32_t i = 0; i < n && i < m->n_ctx && has_inputs; i++) {
         struct lm_input in;
         if (stream_row_input(s, q, i, &in))
             m->keys[i] = lm_row_key(&(struct lm_row){.token = q->tokens[i], .input = &in});
@@ -408,6 +407,29 @@ void stream_seqs_destroy(rn_stream *s) {
 
 // ---- the rows of a step ---------------------------------------------------------------------------------------------
 
+// Where a scratch row stands behind its sequence's last position, 1: directly. Rows before it in `rows` may be its parents.
+static int32_t depth_of(const struct stream_seq *q, const struct lm_row *rows, size_t i) {
+    int32_t depth = 1, parent = rows[i].parent;
+    while (parent >= q->n_nodes) {
+        size_t at = 0;
+        for (int32_t n_before = parent - q->n_nodes;; at++)
+            if (rows[at].seq == rows[i].seq && rows[at].parent != LM_APPEND && n_before-- == 0) break;
+        parent = rows[at].parent;
+        depth++;
+    }
+    return parent < 0 ? depth : depth + q->nodes[parent].depth;
+}
+
+// What the row has beside its token: coordinates, behind a picture whose model has them.
+static void set_input(const rn_stream *s, const struct model_slot *l, const struct stream_seq *q, struct lm_row *rows,
+                      size_t i) {
+    if (s->pictures.n == 0 || !l->inputs || l != s->model_slot) return;
+    const int32_t next = q->n + q->n_appended;
+    const int32_t at = rows[i].parent == LM_APPEND ? next - 1 : next + depth_of(q, rows, i) - 1;
+    struct lm_input *const in = &l->inputs[&rows[i] - l->rows];
+    if (stream_row_input(s, q, at, in)) rows[i].input = in;
+}
+
 rn_status stream_place_rows(rn_stream *s, const struct model_slot *l, struct lm_row *rows, size_t n, rn_error *err) {
     for (int32_t i = 0; i < s->play.n_seqs; i++) s->play.seqs[i].n_appended = 0;
     for (size_t i = 0; i < n; i++) {
@@ -424,6 +446,7 @@ rn_status stream_place_rows(rn_stream *s, const struct model_slot *l, struct lm_
         if (r->parent != LM_APPEND && !q->nodes && !(q->nodes = mem_alloc((size_t)l->n_scratch * sizeof *q->nodes)))
             return fail(err, RN_E_NOMEM, "strategy: out of memory for %d scratch rows", l->n_scratch);
         r->seq = q->seq;
+        set_input(s, l, q, rows, i);
     }
     return RN_OK;
 }

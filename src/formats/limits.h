@@ -42,9 +42,10 @@ enum adapter_limits {
 enum vision_limits { // of towers and projectors; numbers of their rows are products of two of these at most
     VISION_MAX_WIDTH = 65536,
     VISION_MAX_LAYERS = 1024,
-    VISION_MAX_PATCH = 64,   // pixels of a side
-    VISION_MAX_ROWS = 16384, // patches of a picture, and a class row
-    VISION_ROW_KINDS = 2     // tokens of a tower's rows: patches, the class row
+    VISION_MAX_PATCH = 64,      // pixels of a side
+    VISION_MAX_ROWS = 16384,    // patches of a picture, and a class row
+    VISION_MOST_PATCHES = 5120, // of a picture whose size the tower leaves open: larger ones are made smaller
+    VISION_ROW_KINDS = 2        // tokens of a tower's rows: patches, the class row
 };
 
 enum ngram_file_limits { NGRAM_FILE_MAX_BYTES = 1 << 30 };

@@ -154,7 +154,8 @@ static rn_status put_numbers(const struct pipeline *p, const struct bitmap *b, s
         put_planes(b, levels, out->values);
     } else {
         out->n_dims = 2;
-        out->shape[0] = (b->width / side) * (b->height / side), out->shape[1] = 3 * frames * side * side;
+        out->n_rows = b->height / side, out->n_cols = b->width / side;
+        out->shape[0] = out->n_rows * out->n_cols, out->shape[1] = 3 * frames * side * side;
         put_patches(p, b, levels, out->shape[1], out->values);
     }
     return RN_OK;

@@ -41,6 +41,7 @@ struct pipeline {
 struct pixels {
     size_t n_dims, shape[3];
     float *values;
+    size_t n_rows, n_cols; // of the grid of patches; 0: they are no patches
 };
 
 /**

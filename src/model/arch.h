@@ -80,6 +80,11 @@ struct arch {
     // files with rope sections (a picture's coordinates). sections_interleaved: the coordinates
     // take turns among the pairs (Qwen3-VL), else each has consecutive pairs.
     bool rope_halves, sections_halves, sections_interleaved;
+    // Heads are rotated by a patch's place in its grid: the first half of the pairs by its row, coordinate 2, the others by its
+    // column, coordinate 3, each half with the frequencies of half as many dimensions (Qwen2-VL's tower).
+    bool rope_grid;
+    // All rows of a sequence are one step, after which nothing reads its keys and values: layers take turns on the pages of one.
+    bool is_one_step;
     bool tiled_heads;  // struct recurrence: is_tiled
     bool rank_softmax; // a reranker's scores are the softmax of what its head computes
 };

@@ -55,10 +55,31 @@ static const struct op_spec vit_end[] = {
 
 #define VIT(name, fn)                                                                                                \
     static const struct op_spec name##_layer[] = {VIT_LAYER(fn)};                                                    \
-    static const struct arch name = {TENSORS(vit_tensors), BEGIN(vit_begin), LAYER(name##_layer), END(vit_end)}
+    static const struct arch name = {TENSORS(vit_tensors), BEGIN(vit_begin), LAYER(name##_layer), END(vit_end),      \
+                                     .is_one_step = true}
 VIT(vit_gelu, ACT_FN_GELU);
 VIT(vit_gelu_tanh, ACT_FN_GELU_TANH);
 VIT(vit_gelu_quick, ACT_FN_GELU_QUICK);
+
+// Qwen2-VL's (2409.12191): no learned positions, heads are rotated by row and column.
+static const struct tensor_spec qwen2_vit_tensors[] = {
+    {ROLE_PATCH, "v.patch_embd.weight", DIM_PATCH, DIM_EMBD},
+    NORM_AND_BIAS(ROLE_OUTPUT_NORM, "v.post_ln"),
+    NORM_AND_BIAS(ROLE_ATTN_NORM, "v.blk.%d.ln1"),
+    NORM_AND_BIAS(ROLE_FFN_NORM, "v.blk.%d.ln2"),
+    {ROLE_QKV, "v.blk.%d.attn_qkv.weight", DIM_EMBD, DIM_QKV,
+     .parts = {{ROLE_Q, DIM_Q}, {ROLE_K, DIM_K}, {ROLE_V, DIM_V}}},
+    {ROLE_QKV_BIAS, "v.blk.%d.attn_qkv.bias", DIM_QKV,
+     .parts = {{ROLE_Q_BIAS, DIM_Q}, {ROLE_K_BIAS, DIM_K}, {ROLE_V_BIAS, DIM_V}}},
+    MATRIX_AND_BIAS(ROLE_O, "v.blk.%d.attn_out", DIM_O, DIM_EMBD),
+    MATRIX_AND_BIAS(ROLE_UP, "v.blk.%d.ffn_up", DIM_EMBD, DIM_FF),
+    MATRIX_AND_BIAS(ROLE_DOWN, "v.blk.%d.ffn_down", DIM_FF, DIM_EMBD),
+};
+static const struct op_spec qwen2_vit_begin[] = {{OP_VECTOR, .dst = BUF_PATCH},
+                                                 LINEAR(BUF_PATCH, BUF_X, ROLE_PATCH, ROLE_NONE)};
+static const struct arch qwen2_vit = {
+    TENSORS(qwen2_vit_tensors), BEGIN(qwen2_vit_begin), LAYER(vit_gelu_quick_layer), END(vit_end),
+    .rope_halves = true,        .rope_grid = true,      .is_one_step = true};
 
 // ---- projectors -------------------------------------------------------------------------------------------------------
 //
@@ -79,14 +100,21 @@ static const struct op_spec mlp_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF_HI
 MLP(mlp_gelu, ACT_FN_GELU);
 MLP(mlp_gelu_tanh, ACT_FN_GELU_TANH);
 
+// SmolVLM's (2504.05299).
+static const struct tensor_spec linear_tensors[] = {MATRIX_AND_BIAS(ROLE_DOWN, "mm.2", DIM_PATCH, DIM_EMBD)};
+static const struct op_spec linear_begin[] = {{OP_VECTOR, .dst = BUF_PATCH},
+                                              LINEAR(BUF_PATCH, BUF_X, ROLE_DOWN, ROLE_DOWN_BIAS)};
+static const struct arch linear = {TENSORS(linear_tensors), BEGIN(linear_begin), END(mlp_end)};
+
 // ---- the table --------------------------------------------------------------------------------------------------------
 
 static const struct {
     const char *name;
     const struct arch *arch;
 } rows[] = {
-    {"vit_gelu", &vit_gelu}, {"vit_gelu_tanh", &vit_gelu_tanh}, {"vit_gelu_quick", &vit_gelu_quick},
-    {"mlp_gelu", &mlp_gelu}, {"mlp_gelu_tanh", &mlp_gelu_tanh},
+    {"vit_gelu", &vit_gelu},   {"vit_gelu_tanh", &vit_gelu_tanh}, {"vit_gelu_quick", &vit_gelu_quick},
+    {"qwen2_vit", &qwen2_vit}, {"mlp_gelu", &mlp_gelu},           {"mlp_gelu_tanh", &mlp_gelu_tanh},
+    {"linear", &linear},
 };
 
 const struct arch *arch_find_vision(const char *name) {

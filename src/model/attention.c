@@ -69,7 +69,8 @@ static rn_status attend_layer(struct model *m, int32_t layer, const float *slope
         out->layer_in_group = all[l->kv_layer].layer_in_group;
     } else {
         out->group = find_group(&m->p, &pages);
-        if (out->group >= 0) out->layer_in_group = m->p.groups[out->group].n_layer++;
+        struct page_group *const g = out->group >= 0 ? &m->p.groups[out->group] : NULL;
+        if (g && !(m->arch->is_one_step && g->n_layer > 0)) out->layer_in_group = g->n_layer++;
     }
     if (out->kind >= 0 && out->group >= 0) return RN_OK;
     return fail(err, RN_E_UNSUPPORTED, "%s: layer %d: more than %d kinds of attention", package_path(m->pkg), layer,

@@ -42,6 +42,22 @@ static rn_status section_coords(struct model *m, const struct hparams *h, struct
     return RN_OK;
 }
 
+// A patch's row turns the first half of the pairs, its column the second, each from the first frequency on.
+static rn_status grid_coords(struct model *m, const struct hparams *h, struct rope_table *t, rn_error *err) {
+    struct hparams half = *h;
+    half.n_rot = h->n_rot / 2;
+    const size_t n = (size_t)half.n_rot / 2; // pairs of a half
+    float *const inv_freq = arena_alloc(&m->mem, 2 * n * sizeof *inv_freq);
+    uint8_t *const coord = arena_alloc(&m->mem, 2 * n);
+    if (!inv_freq || !coord) return model_no_memory(m, err);
+    rope_inv_freq(&half, NULL, inv_freq);
+    for (size_t i = 0; i < n; i++) inv_freq[n + i] = inv_freq[i], coord[i] = 2, coord[n + i] = 3;
+    t->inv_freq = inv_freq;
+    t->coord = coord;
+    m->p.n_coords = PROGRAM_MAX_COORDS;
+    return RN_OK;
+}
+
 // far: factors for sequences marked as far; NULL: one table for all.
 static rn_status add_table(struct model *m, const struct hparams *h, const float *factors, const float *far,
                            rn_error *err) {
@@ -51,7 +67,9 @@ static rn_status add_table(struct model *m, const struct hparams *h, const float
     t.inv_freq = frequencies(m, h, factors);
     t.inv_freq_far = far ? frequencies(m, h, far) : NULL;
     if (!t.inv_freq || (far && !t.inv_freq_far)) return model_no_memory(m, err);
-    const rn_status st = has_sections(h) ? section_coords(m, h, &t, err) : RN_OK;
+    const rn_status st = m->arch->rope_grid ? grid_coords(m, h, &t, err)
+                         : has_sections(h)  ? section_coords(m, h, &t, err)
+                                            : RN_OK;
     if (st != RN_OK) return st;
     m->p.ropes[m->p.n_ropes++] = t;
     if (far) m->p.n_near = h->rope_n_ctx_orig;

@@ -164,13 +164,19 @@ static void compare_family(const char *folder) {
 TEST(llava_has_the_logits_and_the_greedy_text_of_transformers) { compare_family("llava"); }
 TEST(vila_has_the_logits_and_the_greedy_text_of_transformers) { compare_family("siglip"); }
 
+TEST(qwen2_vl_has_the_logits_and_the_greedy_text_of_transformers) { compare_family("qwen2-vl"); }
+TEST(smolvlm_has_the_logits_and_the_greedy_text_of_transformers) { compare_family("smolvlm"); }
+
 // ---- every history ------------------------------------------------------------------------------------------------------
 
-static bool run_named(const rn_engine_options *o, const char *name, struct outcome *out) {
+static bool run_of(const char *folder, const rn_engine_options *o, const char *name, struct outcome *out) {
     struct seen x;
-    const bool ok = open_model(&x, "llava", o) && use_named(&x, name) && run_request(x.f.engine, &x.req, out);
+    const bool ok = open_model(&x, folder, o) && use_named(&x, name) && run_request(x.f.engine, &x.req, out);
     close_model(&x);
     return ok;
+}
+static bool run_named(const rn_engine_options *o, const char *name, struct outcome *out) {
+    return run_of("llava", o, name, out);
 }
 
 TEST(chunks_threads_and_cpu_sets_do_not_change_the_text) {
@@ -184,6 +190,50 @@ TEST(chunks_threads_and_cpu_sets_do_not_change_the_text) {
     }
     o = engine_options(), o.cpu = "ref";
     if (run_named(&o, "two-images", &got)) same_outcome(&got, &want);
+}
+
+// Rows behind a picture have coordinates of their own: of a prompt in chunks, of guesses, of beams, and evaluated again.
+TEST(coordinates_of_pictures_do_not_depend_on_the_history) {
+    rn_engine_options o = engine_options();
+    struct seen x;
+    struct outcome want, got;
+    if (!run_of("qwen2-vl", &o, "two-images", &want)) return;
+    for (int32_t n = 1; n <= 9; n += 4) {
+        o.n_batch = n;
+        check_note("n_batch %d", (int)n);
+        if (run_of("qwen2-vl", &o, "two-images", &got)) same_outcome(&got, &want);
+    }
+    o = engine_options(), o.n_streams = 3, o.n_kv = 128, o.n_ctx = 96, o.n_seqs = 4;
+    if (open_model(&x, "qwen2-vl", &o) && use_named(&x, "two-images")) {
+        static const char *const drafters[] = {"suffix,ngram", "lookahead", "ngram"};
+        x.req.draft_max = x.req.draft_min = 5;
+        for (int i = 0; i < 3; i++) {
+            x.req.speculate = drafters[i];
+            check_note("%s", drafters[i]);
+            if (run_request(x.f.engine, &x.req, &got)) {
+                CHECK_MEM(got.tokens, want.tokens, sizeof *want.tokens * N_GREEDY);
+                CHECK(got.usage.drafted_tokens > 0);
+            }
+        }
+        x.req.speculate = NULL, x.req.draft_max = x.req.draft_min = 0;
+        rn_stream *s[3] = {0};
+        struct outcome out[3] = {0};
+        rn_error err = {0};
+        for (uint64_t i = 0; i < 3; i++) {
+            x.req.cache_salt = i + 1;
+            CHECK_OK(rn_stream_begin(x.f.engine, &x.req, &s[i], &err), &err);
+        }
+        for (int i = 0; i < 3; i++)
+            if (s[i] && drain(s[i], &out[i])) CHECK_MEM(out[i].tokens, want.tokens, sizeof *want.tokens * N_GREEDY);
+        for (int i = 0; i < 3; i++) rn_stream_close(s[i]);
+        // The text behind a picture, too, is found in the cache.
+        x.req.cache_salt = 0;
+        if (run_request(x.f.engine, &x.req, &got) && run_request(x.f.engine, &x.req, &got)) {
+            CHECK_INT(got.usage.cached_tokens, got.usage.prompt_tokens - 1);
+            CHECK_MEM(got.tokens, want.tokens, sizeof *want.tokens * N_GREEDY);
+        }
+    }
+    close_model(&x);
 }
 
 // Streams that take each other's keys and values evaluate their pictures again.

@@ -80,6 +80,9 @@ static void compare_family(const char *folder) {
 TEST(llava_has_the_features_of_transformers) { compare_family("llava"); }
 TEST(vila_has_the_features_of_transformers_and_of_its_own_projector) { compare_family("siglip"); }
 
+TEST(qwen2_vl_has_the_vectors_of_transformers) { compare_family("qwen2-vl"); }
+TEST(smolvlm_has_the_features_of_transformers) { compare_family("smolvlm"); }
+
 static void compare_bits(const char *path, const rn_picture *p, int32_t n_threads, const char *cpu,
                          const rn_pixels *want) {
     rn_vision *v;
@@ -95,7 +98,7 @@ static void compare_bits(const char *path, const rn_picture *p, int32_t n_thread
 }
 
 TEST(a_picture_has_the_same_bits_for_any_threads_and_cpu_set) {
-    static const char *const folders[] = {"llava", "siglip"};
+    static const char *const folders[] = {"llava", "siglip", "qwen2-vl", "smolvlm"};
     for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
         const char *const path = golden(folders[f], "");
         rn_vision *v;

@@ -107,8 +107,8 @@ TEST(a_llava_folder_has_a_tower_and_a_projector) {
         CHECK_STR(h->arch, "vit_gelu_quick");
         CHECK_INT(h->n_layer, 1); // hidden_states[-2] of two layers
         CHECK_INT(h->head_dim, 4);
-        CHECK_INT(vision_n_rows(&v.info), 5);
-        CHECK_INT(vision_n_out(&v.info), 4);
+        CHECK_INT(vision_most_rows(&v.info), 5);
+        CHECK_INT(vision_most_out(&v.info), 4);
         CHECK_INT(v.info.n_embd_out, 6);
         CHECK(package_tensor(v.tower, "v.class_embd") && package_tensor(v.tower, "v.blk.0.attn_out.bias"));
         CHECK(!package_tensor(v.tower, "v.blk.1.ln1.weight") && !package_tensor(v.tower, "v.post_ln.weight"));
@@ -172,6 +172,8 @@ TEST(what_is_not_supported_or_wrong_is_refused_by_name) {
         {"unknown tensor", NULL, NULL, NULL, add_unknown, "encoder.layers.0.gamma: nothing uses it"},
         {"type", NULL, NULL, NULL, add_type, "patch_embedding.bias: type I8 is not supported"},
         {"dimensions", NULL, NULL, NULL, add_shape, "3 dimensions, 1 or 2 are needed"},
+        {"another family's members", "LlavaForConditionalGeneration", "Qwen2VLForConditionalGeneration", NULL, NULL,
+         "the projector's first matrix has 6 rows of 8, features have 5120 numbers"},
         {"no object", "{\"architectures\"", "[{\"architectures\"", NULL, NULL, "not JSON"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -14,9 +14,18 @@ rn_status prompt_pictures_add(struct prompt_pictures *p, struct vision *v, const
         return fail(err, RN_E_LIMIT, "prompt: more than %d pictures", PROMPT_MAX_PICTURES);
     if (!make_room(p)) return fail(err, RN_E_NOMEM, "prompt: out of memory for pictures");
     struct prompt_picture *const to = &p->at[p->n];
-    *to = (struct prompt_picture){.first = first, .n = vision_n_out(vision_info(v))};
-    const rn_status st = pipeline_run(&vision_info(v)->pipeline, picture, &to->pixels, err);
-    if (st != RN_OK) return st;
+    const struct vision_info *const info = vision_info(v);
+    struct vision_grid g = {0};
+    *to = (struct prompt_picture){.first = first};
+    rn_status st = pipeline_run(&info->pipeline, picture, &to->pixels, err);
+    if (st == RN_OK) st = vision_read_grid(v, &to->pixels, &g, err);
+    if (st != RN_OK) {
+        mem_free(to->pixels.values);
+        to->pixels = (struct pixels){0};
+        return st;
+    }
+    to->n = vision_n_out(info, g);
+    to->n_rows = g.rows / info->n_merge, to->n_cols = g.cols / info->n_merge;
     p->vision = v;
     p->n++;
     return RN_OK;
@@ -63,15 +72,30 @@ int32_t prompt_pictures_end(const struct prompt_pictures *p) {
     return p->n ? p->at[p->n - 1].first + p->at[p->n - 1].n : 0;
 }
 
+static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
+
+static void set_coord(struct lm_input *in, int32_t t, int32_t h, int32_t w) {
+    in->has_coord = true;
+    in->coord[0] = t, in->coord[1] = h, in->coord[2] = w;
+}
+
 bool prompt_pictures_input(const struct prompt_pictures *p, int32_t position, struct lm_input *out) {
-    for (size_t i = 0; i < p->n; i++) {
+    const bool has_coords = p->n && vision_info(p->vision)->has_coords;
+    int32_t shift = 0; // of coordinates against positions: a picture takes as many as its longer side
+    *out = (struct lm_input){.see_to = -1};
+    for (size_t i = 0; i < p->n && position >= p->at[i].first; i++) {
         const struct prompt_picture *const at = &p->at[i];
-        const int32_t row = position - at->first;
-        if (row < 0 || row >= at->n) continue;
-        *out = (struct lm_input){.vector = at->vectors->rows.values + (size_t)row * at->vectors->rows.width,
-                                 .key = hash_u64((uint64_t)row, at->vectors->key),
-                                 .see_to = -1};
+        const int32_t row = position - at->first, start = at->first + shift;
+        if (row >= at->n) {
+            shift += larger(at->n_rows, at->n_cols) - at->n;
+            continue;
+        }
+        out->vector = at->vectors->rows.values + (size_t)row * at->vectors->rows.width;
+        out->key = hash_u64((uint64_t)row, at->vectors->key);
+        if (has_coords) set_coord(out, start, start + row / at->n_cols, start + row % at->n_cols);
         return true;
     }
-    return false;
+    if (!has_coords || position < p->at[0].first) return false;
+    set_coord(out, position + shift, position + shift, position + shift);
+    return true;
 }

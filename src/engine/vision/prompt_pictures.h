@@ -11,6 +11,7 @@ enum { PROMPT_MAX_PICTURES = 16 };
 
 struct prompt_picture {
     int32_t first, n;                     // positions
+    int32_t n_rows, n_cols;               // of their grid
     struct pixels pixels;                 // until it is encoded
     const struct vision_vectors *vectors; // NULL: not encoded
 };
@@ -32,7 +33,8 @@ rn_status prompt_pictures_share(const struct prompt_pictures *from, struct promp
 void prompt_pictures_free(struct prompt_pictures *p);
 int32_t prompt_pictures_n_rows(const struct prompt_pictures *p);
 int32_t prompt_pictures_end(const struct prompt_pictures *p); // the position behind the last one; 0: there are none
-// The input of a position's row; false: it has none but its token.
+// The input of a row at a position of this prompt, or behind it; false: it has none but its token. Where the model has coordinates of
+// pictures (struct vision_info.has_coords), rows behind the first picture have their own, too.
 bool prompt_pictures_input(const struct prompt_pictures *p, int32_t position, struct lm_input *out);
 
 #endif

@@ -90,8 +90,8 @@ rn_status vision_create(const struct vision_files *files, const struct vision_sp
     v->has_lock = st == RN_OK;
     if (st == RN_OK) v->has_store_lock = (st = mutex_init(&v->store_lock, err)) == RN_OK;
     if (st == RN_OK) st = pool_create(spec->n_threads, &v->threads, err);
-    if (st == RN_OK) st = open_part(&v->tower, files->tower, vision_n_rows(&files->info), v, spec, err);
-    if (st == RN_OK) st = open_part(&v->projector, files->projector, vision_n_out(&files->info), v, spec, err);
+    if (st == RN_OK) st = open_part(&v->tower, files->tower, vision_most_rows(&files->info), v, spec, err);
+    if (st == RN_OK) st = open_part(&v->projector, files->projector, vision_most_out(&files->info), v, spec, err);
     if (st == RN_OK)
         *out = v;
     else
@@ -130,8 +130,43 @@ const struct vision_info *vision_info(const struct vision *v) { return &v->files
 
 // ---- a picture ----------------------------------------------------------------------------------------------------------
 
-// Runs the program over the first n rows of p->in, which see each other, and copies their hidden states to out.
-static rn_status run_part(struct vision *v, struct part *p, size_t n, float *out, rn_error *err) {
+// Pixels [3][height][width] as a row for each patch, channel by channel, behind that of the class.
+static void cut_patches(struct vision *v, const float *pixels, struct vision_grid g) {
+    const struct vision_info *const info = &v->files->info;
+    const size_t side = (size_t)info->patch_size, n_wide = side * (size_t)g.cols, n_high = side * (size_t)g.rows;
+    float *to = v->tower.in;
+    v->tower.rows[0].token = info->has_class;
+    if (info->has_class) {
+        memset(to, 0, (size_t)info->n_numbers * sizeof *to);
+        to += info->n_numbers;
+    }
+    for (size_t top = 0; top < n_high; top += side)
+        for (size_t left = 0; left < n_wide; left += side)
+            for (size_t c = 0; c < 3; c++)
+                for (size_t y = 0; y < side; y++, to += side)
+                    memcpy(to, pixels + (c * n_high + top + y) * n_wide + left, side * sizeof *to);
+}
+
+static void put_patches(struct vision *v, const struct pixels *p, struct vision_grid g) {
+    const struct vision_info *const info = &v->files->info;
+    if (info->grid)
+        cut_patches(v, p->values, g);
+    else
+        memcpy(v->tower.in, p->values, (size_t)(g.rows * g.cols) * (size_t)info->n_numbers * sizeof *p->values);
+}
+
+// The place of a patch in a grid whose patches lie in blocks.
+static void set_place(const struct vision_info *info, struct vision_grid g, int32_t i, int32_t coord[3]) {
+    const int32_t m = info->n_merge, block = i / (m * m), within = i % (m * m), n_blocks = g.cols / m;
+    coord[0] = 0;
+    coord[1] = block / n_blocks * m + within / m;
+    coord[2] = block % n_blocks * m + within % m;
+}
+
+// Runs the program over the first n rows of p->in, which see each other, and copies their hidden states to out. grid: rows have their
+// places in it as coordinates; NULL: they have none.
+static rn_status run_part(struct vision *v, struct part *p, size_t n, const struct vision_grid *grid, float *out,
+                          rn_error *err) {
     const size_t n_in = (size_t)p->lm->n_vector, n_out = (size_t)p->lm->n_embd;
     const uint64_t step = hash_u64(++v->n_steps, 0); // no two steps have anything in common
     int32_t seq;
@@ -140,6 +175,10 @@ static rn_status run_part(struct vision *v, struct part *p, size_t n, float *out
     for (size_t i = 0; i < n; i++) {
         p->inputs[i] = (struct lm_input){
             .vector = p->in + i * n_in, .key = hash_u64(step, (uint64_t)i), .see_to = (int32_t)n - 1};
+        if (grid) {
+            p->inputs[i].has_coord = true;
+            set_place(&v->files->info, *grid, (int32_t)i, p->inputs[i].coord);
+        }
         p->rows[i].seq = seq, p->rows[i].parent = LM_APPEND, p->rows[i].want = LM_WANT_HIDDEN;
         p->rows[i].input = &p->inputs[i];
     }
@@ -149,49 +188,45 @@ static rn_status run_part(struct vision *v, struct part *p, size_t n, float *out
     return st;
 }
 
-// Pixels [3][height][width] as a row for each patch, channel by channel, behind that of the class.
-static void put_patches(struct vision *v, const float *pixels) {
-    const struct vision_info *const info = &v->files->info;
-    const size_t side = (size_t)info->patch_size, grid = (size_t)info->grid, n_wide = side * grid;
-    float *to = v->tower.in;
-    if (info->has_class) {
-        memset(to, 0, (size_t)info->n_numbers * sizeof *to);
-        v->tower.rows[0].token = 1;
-        to += info->n_numbers;
-    }
-    for (size_t gy = 0; gy < grid; gy++)
-        for (size_t gx = 0; gx < grid; gx++)
-            for (size_t c = 0; c < 3; c++)
-                for (size_t y = 0; y < side; y++, to += side)
-                    memcpy(to, pixels + (c * n_wide + gy * side + y) * n_wide + gx * side, side * sizeof *to);
-}
-
 // Features as rows of the projector: neighbours side by side, zeros where the grid ends.
-static void put_features(struct vision *v, const float *features) {
+static void put_features(struct vision *v, const float *features, struct vision_grid g) {
     const struct vision_info *const info = &v->files->info;
-    const size_t grid = (size_t)info->grid, merge = (size_t)info->n_merge, n = (size_t)v->tower.lm->n_embd;
-    const size_t side = ceil_div(grid, merge);
+    const size_t rows = (size_t)g.rows, cols = (size_t)g.cols, merge = (size_t)info->n_merge,
+                 n = (size_t)v->tower.lm->n_embd;
     float *to = v->projector.in;
+    if (!info->grid) { // they lie in blocks
+        memcpy(to, features, rows * cols * n * sizeof *to);
+        return;
+    }
     if (info->has_class && info->keeps_class) memcpy(to, features, n * sizeof *to), to += n;
     if (info->has_class) features += n;
-    for (size_t by = 0; by < side; by++)
-        for (size_t bx = 0; bx < side; bx++)
+    for (size_t by = 0; by < ceil_div(rows, merge); by++)
+        for (size_t bx = 0; bx < ceil_div(cols, merge); bx++)
             for (size_t y = by * merge; y < (by + 1) * merge; y++)
                 for (size_t x = bx * merge; x < (bx + 1) * merge; x++, to += n) {
-                    if (y < grid && x < grid)
-                        memcpy(to, features + (y * grid + x) * n, n * sizeof *to);
+                    if (y < rows && x < cols)
+                        memcpy(to, features + (y * cols + x) * n, n * sizeof *to);
                     else
                         memset(to, 0, n * sizeof *to);
                 }
 }
 
-static rn_status check_pixels(const struct vision *v, const struct pixels *p, rn_error *err) {
-    const size_t side = (size_t)v->files->info.patch_size * (size_t)v->files->info.grid;
-    // Pixels beyond the last whole patch are not read, as a convolution does not.
-    if (p->n_dims == 3 && p->shape[0] == 3 && p->shape[1] == side && p->shape[2] == side) return RN_OK;
-    return fail(err, RN_E_FORMAT,
-                "%s: preprocessor_config.json makes %zu x %zu pixels of it, the tower reads %zu x %zu",
-                package_path(v->files->tower), p->shape[2], p->shape[1], side, side);
+rn_status vision_read_grid(const struct vision *v, const struct pixels *p, struct vision_grid *out, rn_error *err) {
+    const struct vision_info *const info = &v->files->info;
+    const size_t side = (size_t)info->patch_size * (size_t)info->grid;
+    const char *const path = package_path(v->files->tower);
+    *out = (struct vision_grid){info->grid, info->grid};
+    if (info->grid) {
+        if (p->n_dims == 3 && p->shape[0] == 3 && p->shape[1] == side && p->shape[2] == side) return RN_OK;
+        return fail(err, RN_E_FORMAT,
+                    "%s: preprocessor_config.json makes %zu x %zu pixels of a picture, the tower reads %zu x %zu",
+                    path, p->shape[2], p->shape[1], side, side);
+    }
+    if (p->n_rows * p->n_cols > (size_t)info->max_patches)
+        return fail(err, RN_E_LIMIT, "%s: a picture of %zu x %zu patches, %d are read", path, p->n_cols, p->n_rows,
+                    (int)info->max_patches);
+    *out = (struct vision_grid){(int32_t)p->n_rows, (int32_t)p->n_cols};
+    return RN_OK;
 }
 
 static rn_status check_finite(const struct vision *v, const struct vision_rows *r, rn_error *err) {
@@ -203,13 +238,15 @@ static rn_status check_finite(const struct vision *v, const struct vision_rows *
     return RN_OK;
 }
 
-static rn_status encode(struct vision *v, const struct pixels *pixels, float *features, struct vision_rows *out,
-                        enum vision_stage stage, rn_error *err) {
-    put_patches(v, pixels->values);
-    rn_status st = run_part(v, &v->tower, (size_t)vision_n_rows(&v->files->info), features, err);
+static rn_status encode(struct vision *v, const struct pixels *pixels, struct vision_grid g, float *features,
+                        struct vision_rows *out, enum vision_stage stage, rn_error *err) {
+    const struct vision_info *const info = &v->files->info;
+    const bool has_places = model_program(v->tower.model)->n_coords > 0;
+    put_patches(v, pixels, g);
+    rn_status st = run_part(v, &v->tower, (size_t)vision_n_rows(info, g), has_places ? &g : NULL, features, err);
     if (st != RN_OK || stage == VISION_FEATURES) return st;
-    put_features(v, features);
-    return run_part(v, &v->projector, out->n, out->values, err);
+    put_features(v, features, g);
+    return run_part(v, &v->projector, out->n, NULL, out->values, err);
 }
 
 static void drop(struct vision_rows *r) {
@@ -222,15 +259,16 @@ static rn_status encode_locked(struct vision *v, const struct pixels *pixels, en
                                struct vision_rows *out, rn_error *err) {
     const bool is_last = stage == VISION_PROJECTED;
     const struct lm *const last = is_last ? v->projector.lm : v->tower.lm;
-    const size_t n_rows = (size_t)vision_n_rows(&v->files->info);
-    *out = (struct vision_rows){.n = is_last ? (size_t)vision_n_out(&v->files->info) : n_rows,
-                                .width = (size_t)last->n_embd};
-    rn_status st = check_pixels(v, pixels, err);
+    struct vision_grid g;
+    *out = (struct vision_rows){.width = (size_t)last->n_embd};
+    rn_status st = vision_read_grid(v, pixels, &g, err);
+    const size_t n_rows = (size_t)vision_n_rows(&v->files->info, g);
+    out->n = is_last ? (size_t)vision_n_out(&v->files->info, g) : n_rows;
     if (st == RN_OK) out->values = mem_calloc(out->n * out->width, sizeof *out->values);
     if (st != RN_OK || !out->values) return st != RN_OK ? st : fail(err, RN_E_NOMEM, "picture: out of memory");
     float *const features =
         is_last ? mem_calloc(n_rows * (size_t)v->tower.lm->n_embd, sizeof *features) : out->values;
-    st = features ? encode(v, pixels, features, out, stage, err) : fail(err, RN_E_NOMEM, "picture: out of memory");
+    st = features ? encode(v, pixels, g, features, out, stage, err) : fail(err, RN_E_NOMEM, "picture: out of memory");
     if (is_last) mem_free(features);
     return st == RN_OK ? check_finite(v, out, err) : st;
 }

@@ -27,6 +27,9 @@ rn_status vision_load(struct vision *v, rn_error *err);
 void vision_destroy(struct vision *v); // NULL is fine. All vectors were released
 const struct vision_info *vision_info(const struct vision *v);
 
+// The patches of a picture. RN_E_FORMAT: pixels of another shape than the tower reads; RN_E_LIMIT: too many.
+rn_status vision_read_grid(const struct vision *v, const struct pixels *p, struct vision_grid *out, rn_error *err);
+
 enum vision_stage {
     VISION_FEATURES,
     VISION_PROJECTED

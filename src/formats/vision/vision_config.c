@@ -49,12 +49,15 @@ struct tower_kind {
     const char *type; // model_type
     const char *arch;
     float eps;
-    int32_t patch_size;
+    int32_t patch_size, n_embd, n_head;
     bool has_class;
 };
-static const struct tower_kind clip = {"clip_vision_model", "vit_gelu_quick", 1e-5f, 32, true},
-                               siglip = {"siglip_vision_model", "vit_gelu_tanh", 1e-6f, 16, false};
-static const struct tower_kind *const towers[] = {&clip, &siglip};
+static const struct tower_kind towers[] = {
+    {"clip_vision_model", "vit_gelu_quick", 1e-5f, 32, 768, 12, true},
+    {"siglip_vision_model", "vit_gelu_tanh", 1e-6f, 16, 768, 12, false},
+    {"idefics3_vision", "vit_gelu_tanh", 1e-6f, 32, 1152, 16, false}, // SigLIP's, as the next one
+    {"smolvlm_vision", "vit_gelu_tanh", 1e-6f, 32, 1152, 16, false},
+};
 
 static const struct choice activations[] = {{"quick_gelu", "vit_gelu_quick"},
                                             {"gelu_pytorch_tanh", "vit_gelu_tanh"},
@@ -67,8 +70,8 @@ static rn_status find_tower(const struct json_node *of, const struct tower_kind 
     if (st != RN_OK) return st;
     if (!type) return fail(err, RN_E_FORMAT, "member model_type: is missing");
     for (size_t i = 0; i < sizeof towers / sizeof *towers; i++)
-        if (json_is(type, towers[i]->type)) {
-            *out = towers[i];
+        if (json_is(type, towers[i].type)) {
+            *out = &towers[i];
             return RN_OK;
         }
     return fail(err, RN_E_UNSUPPORTED,
@@ -91,10 +94,33 @@ static rn_status set_layers(struct package *p, struct hparams *h, int32_t n_laye
                                            .n_head_kv = h->n_head_kv,
                                            .head_dim = h->head_dim,
                                            .head_dim_v = h->head_dim_v,
+                                           .n_rot = h->n_rot,
                                            .n_ff = h->n_ff,
                                            .kv_layer = l};
     h->layers = layers;
     return RN_OK;
+}
+
+// What follows from the numbers that config.json has.
+static rn_status set_tower(struct package *p, struct hparams *h, const char *arch, const struct vision_info *info,
+                           int32_t n_layer, int64_t feature_layer, rn_error *err) {
+    if (h->n_embd % h->n_head != 0)
+        return fail(err, RN_E_FORMAT, "width %" PRId32 " and %" PRId32 " heads: heads are not of one width",
+                    h->n_embd, h->n_head);
+    snprintf(h->arch, sizeof h->arch, "%s", arch);
+    h->n_head_kv = h->n_head;
+    h->head_dim = h->head_dim_v = h->n_embd / h->n_head;
+    if (h->rope_theta > 0) h->n_rot = h->head_dim;
+    if (h->n_rot % 4 != 0)
+        return fail(err, RN_E_FORMAT, "heads of %" PRId32 " numbers: rows and columns rotate a multiple of 4",
+                    h->n_rot);
+    h->n_vocab = VISION_ROW_KINDS;
+    h->n_ctx_train = vision_most_rows(info);
+    h->n_patch = info->n_numbers;
+    h->rope_factor = h->rope_attn_factor = 1;
+    const rn_status st = set_layers(p, h, n_layer, feature_layer, err);
+    p->hparams = *h;
+    return st;
 }
 
 static rn_status read_grid(const struct json_node *of, const struct tower_kind *kind, struct vision_info *out,
@@ -107,11 +133,12 @@ static rn_status read_grid(const struct json_node *of, const struct tower_kind *
     if (st != RN_OK) return st;
     if (channels != 3) return fail(err, RN_E_UNSUPPORTED, "member num_channels: %" PRId32 ", 3 are read", channels);
     out->grid = side / out->patch_size;
+    out->max_patches = out->grid * out->grid;
     out->n_numbers = channels * out->patch_size * out->patch_size;
-    if (out->grid < 1 || vision_n_rows(out) > VISION_MAX_ROWS)
+    if (out->grid < 1 || vision_most_rows(out) > VISION_MAX_ROWS)
         return fail(err, RN_E_LIMIT,
                     "members image_size %" PRId32 " and patch_size %" PRId32 ": %" PRId32 " patches, 1..%d are read",
-                    side, out->patch_size, out->grid * out->grid, VISION_MAX_ROWS - 1);
+                    side, out->patch_size, out->max_patches, VISION_MAX_ROWS - 1);
     return RN_OK;
 }
 
@@ -122,8 +149,12 @@ static rn_status read_tower(struct package *p, const struct json_node *of, int64
     if (st != RN_OK) return st;
     const char *arch = kind->arch;
     int32_t n_layer = 12;
-    struct hparams h = {
-        .file_type = "model", .is_checked = true, .n_embd = 768, .n_head = 12, .n_ff = 3072, .norm_eps = kind->eps};
+    struct hparams h = {.file_type = "model",
+                        .is_checked = true,
+                        .n_embd = kind->n_embd,
+                        .n_head = kind->n_head,
+                        .n_ff = 3072,
+                        .norm_eps = kind->eps};
     const struct json_node *const eps = json_member(of, "layer_norm_eps");
     st = read_count(of, "hidden_size", VISION_MAX_WIDTH, &h.n_embd, err);
     if (st == RN_OK) st = read_count(of, "intermediate_size", VISION_MAX_WIDTH, &h.n_ff, err);
@@ -134,19 +165,7 @@ static rn_status read_tower(struct package *p, const struct json_node *of, int64
         st = read_choice(of, "hidden_act", activations, sizeof activations / sizeof *activations, &arch, err);
     if (st == RN_OK) st = read_grid(of, kind, info, err);
     if (st != RN_OK) return st;
-    if (h.n_embd % h.n_head != 0)
-        return fail(err, RN_E_FORMAT,
-                    "members hidden_size %" PRId32 " and num_attention_heads %" PRId32 ": heads are not of one width",
-                    h.n_embd, h.n_head);
-    snprintf(h.arch, sizeof h.arch, "%s", arch);
-    h.n_head_kv = h.n_head;
-    h.head_dim = h.head_dim_v = h.n_embd / h.n_head;
-    h.n_vocab = VISION_ROW_KINDS;
-    h.n_ctx_train = vision_n_rows(info);
-    h.n_patch = info->n_numbers;
-    st = set_layers(p, &h, n_layer, feature_layer, err);
-    p->hparams = h;
-    return st;
+    return set_tower(p, &h, arch, info, n_layer, feature_layer, err);
 }
 
 // ---- families -------------------------------------------------------------------------------------------------------
@@ -261,6 +280,65 @@ static rn_status read_vila(const struct folder *f, const struct json_node *root,
     return st;
 }
 
+// Qwen2-VL (2409.12191): patches of two equal frames, rotated by row and column; the merger's norm is the tower's last.
+static rn_status read_qwen2_vl(const struct folder *f, const struct json_node *root, struct vision_files *v,
+                               struct vision_config *out, rn_error *err) {
+    static const struct choice act[] = {{"quick_gelu", "qwen2_vit"}};
+    struct vision_info *const info = &v->info;
+    struct hparams h = {.file_type = "model",
+                        .is_checked = true,
+                        .n_embd = 1280,
+                        .n_head = 16,
+                        .norm_eps = 1e-6f,
+                        .rope_theta = 10000};
+    int32_t n_layer = 32, ratio = 4, frames = 2, channels = 3;
+    const char *arch = "qwen2_vit";
+    const struct json_node *of = NULL;
+    (void)f;
+    *out = (struct vision_config){.projector = "mlp_gelu", .n_text = 3584, .has_post_norm = true};
+    info->patch_size = 14, info->n_merge = 2, info->has_coords = true;
+    info->image_token = 151655; // Qwen2VLConfig's
+    rn_status st = need_object(root, "vision_config", &of, err);
+    if (st == RN_OK) st = read_count(of, "embed_dim", VISION_MAX_WIDTH, &h.n_embd, err);
+    if (st == RN_OK) st = read_count(of, "num_heads", h.n_embd, &h.n_head, err);
+    if (st == RN_OK) st = read_count(of, "mlp_ratio", 64, &ratio, err);
+    if (st == RN_OK) st = read_count(of, "depth", VISION_MAX_LAYERS, &n_layer, err);
+    if (st == RN_OK) st = read_count(of, "hidden_size", VISION_MAX_WIDTH, &out->n_text, err);
+    if (st == RN_OK) st = read_count(of, "patch_size", VISION_MAX_PATCH, &info->patch_size, err);
+    if (st == RN_OK) st = read_count(of, "spatial_merge_size", 8, &info->n_merge, err);
+    if (st == RN_OK) st = read_count(of, "temporal_patch_size", 4, &frames, err);
+    if (st == RN_OK)
+        st = read_count(of, json_member(of, "in_chans") ? "in_chans" : "in_channels", 1024, &channels, err);
+    if (st == RN_OK) st = read_choice(of, "hidden_act", act, 1, &arch, err);
+    if (st == RN_OK && channels != 3)
+        st = fail(err, RN_E_UNSUPPORTED, "member in_channels: %" PRId32 ", 3 are read", channels);
+    h.n_ff = ratio * h.n_embd;
+    info->n_numbers = 3 * frames * info->patch_size * info->patch_size;
+    info->max_patches = VISION_MOST_PATCHES / (info->n_merge * info->n_merge) * info->n_merge * info->n_merge;
+    if (st == RN_OK) st = set_tower(v->tower, &h, arch, info, n_layer, -1, err);
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member vision_config");
+}
+
+// SmolVLM (2504.05299) and Idefics3 (2408.12637), a picture as one view: the tower's last norm, then neighbours in one row and a matrix.
+static rn_status read_smolvlm(const struct folder *f, const struct json_node *root, struct vision_files *v,
+                              struct vision_config *out, rn_error *err) {
+    const struct json_node *tower = NULL, *text = NULL;
+    (void)f;
+    *out = (struct vision_config){
+        .projector = "linear", .n_text = 4096, .has_post_norm = true, .can_lack_processor = true};
+    v->info.n_merge = 2;
+    rn_status st = need_object(root, "vision_config", &tower, err);
+    if (st == RN_OK) st = need_object(root, "text_config", &text, err);
+    if (st == RN_OK) st = read_count(text, "hidden_size", VISION_MAX_WIDTH, &out->n_text, err);
+    if (st == RN_OK) st = read_count(root, "scale_factor", 8, &v->info.n_merge, err);
+    if (st != RN_OK) return st;
+    st = read_tower(v->tower, tower, -1, &v->info, err);
+    if (st == RN_OK && v->info.grid % v->info.n_merge != 0)
+        st = fail(err, RN_E_FORMAT, "%" PRId32 " x %" PRId32 " patches are no whole number of blocks of %" PRId32,
+                  v->info.grid, v->info.grid, v->info.n_merge);
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member vision_config");
+}
+
 static const struct family {
     const char *class_name, *name;
     rn_status (*read)(const struct folder *, const struct json_node *, struct vision_files *, struct vision_config *,
@@ -268,6 +346,9 @@ static const struct family {
 } families[] = {
     {"LlavaForConditionalGeneration", "LLaVA-1.5", read_llava},
     {"LlavaLlamaModel", "VILA", read_vila},
+    {"Qwen2VLForConditionalGeneration", "Qwen2-VL", read_qwen2_vl},
+    {"SmolVLMForConditionalGeneration", "SmolVLM", read_smolvlm},
+    {"Idefics3ForConditionalGeneration", "Idefics3", read_smolvlm},
 };
 
 static rn_status find_family(const struct json_node *root, const struct family **out, rn_error *err) {

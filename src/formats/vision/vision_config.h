@@ -10,6 +10,7 @@ struct vision_config {
     const char *projector;                 // its architecture; static
     int32_t n_text;                        // width of the text model
     bool has_post_norm;                    // features are behind the tower's last norm
+    bool can_lack_processor; // a folder without one: a picture is resized to the tower's square, as SigLIP's is
 };
 
 // Reads config.json of the folder and of its subfolders; fills v's info and the hyper-parameters of v->tower. f: of v->tower. RN_E_UNSUPPORTED:

@@ -9,20 +9,20 @@
 #include <stdio.h>
 #include <string.h>
 
-// The projector's numbers follow from its tensors.
+// The projector's numbers follow from its tensors. One matrix alone is the second.
 static rn_status set_projector(struct vision_files *v, const struct vision_config *c, rn_error *err) {
     struct package *const p = v->projector;
-    const struct tensor_view *const first = package_tensor(p, "mm.0.weight"), *const last =
-                                                                                  package_tensor(p, "mm.2.weight");
+    const struct tensor_view *const last = package_tensor(p, "mm.2.weight"),
+                                    *const first = package_tensor(p, "mm.0.weight"), *const in = first ? first : last;
     const uint64_t n_in = (uint64_t)v->info.n_merge * (uint64_t)v->info.n_merge * (uint64_t)v->tower->hparams.n_embd;
-    if (!first || !last)
+    if (!last || (!first && strcmp(c->projector, "linear") != 0))
         return fail(err, RN_E_FORMAT, "%s: the projector's %s matrix is missing", package_shown_path(p->path),
                     first ? "second" : "first");
-    if (first->ne[0] != n_in || first->ne[1] > VISION_MAX_WIDTH)
+    if (in->ne[0] != n_in || in->ne[1] > VISION_MAX_WIDTH)
         return fail(err, RN_E_FORMAT,
                     "%s: the projector's first matrix has %" PRIu64 " rows of %" PRIu64 ", features have %" PRIu64
                     " numbers and rows are up to %d",
-                    package_shown_path(p->path), first->ne[1], first->ne[0], n_in, VISION_MAX_WIDTH);
+                    package_shown_path(p->path), in->ne[1], in->ne[0], n_in, VISION_MAX_WIDTH);
     if (last->ne[1] != (uint64_t)c->n_text)
         return fail(err, RN_E_FORMAT,
                     "%s: the projector makes vectors of %" PRIu64 " numbers, the text model reads %" PRId32,
@@ -30,9 +30,9 @@ static rn_status set_projector(struct vision_files *v, const struct vision_confi
     p->hparams = (struct hparams){.file_type = "model",
                                   .is_checked = true,
                                   .n_vocab = VISION_ROW_KINDS,
-                                  .n_ctx_train = vision_n_out(&v->info),
+                                  .n_ctx_train = vision_most_out(&v->info),
                                   .n_embd = c->n_text,
-                                  .n_ff = (int32_t)first->ne[1],
+                                  .n_ff = (int32_t)in->ne[1],
                                   .norm_eps = 1e-5f, // of a norm without a number of its own: PyTorch's
                                   .n_patch = (int32_t)n_in};
     snprintf(p->hparams.arch, sizeof p->hparams.arch, "%s", c->projector);
@@ -40,20 +40,49 @@ static rn_status set_projector(struct vision_files *v, const struct vision_confi
     return RN_OK;
 }
 
+// What a folder without a processor means.
+static void set_square(struct vision_info *v) {
+    const uint32_t side = (uint32_t)(v->grid * v->patch_size);
+    v->pipeline = (struct pipeline){
+        .steps = {{.kind = PIPELINE_RESIZE, .width = side, .height = side, .filter = RESIZE_BICUBIC}},
+        .n_steps = 1,
+        .rescale = 1 / 255.0,
+        .normalizes = true,
+        .mean = {0.5, 0.5, 0.5},
+        .std = {0.5, 0.5, 0.5}};
+}
+
 // f: the folder, without a package.
-static rn_status load(struct folder *f, struct vision_files *v, rn_error *err) {
-    struct vision_config c;
+static rn_status load(struct folder *f, struct vision_files *v, struct vision_config *c, rn_error *err) {
     rn_status st = package_create(f->path, &v->tower, err);
     if (st == RN_OK) st = package_create(f->path, &v->projector, err);
     f->p = v->tower;
-    if (st == RN_OK) st = vision_config_read(f, v, &c, err);
+    if (st == RN_OK) st = vision_config_read(f, v, c, err);
     if (st != RN_OK) return st;
-    f->sub = c.tower_sub;
-    st = vision_tensors_load(f, VISION_TOWER, &c, err);
+    f->sub = c->tower_sub;
+    st = vision_tensors_load(f, VISION_TOWER, c, err);
     if (st != RN_OK) return st;
-    f->p = v->projector, f->sub = c.projector_sub;
-    st = vision_tensors_load(f, VISION_PROJECTOR, &c, err);
-    return st == RN_OK ? set_projector(v, &c, err) : st;
+    f->p = v->projector, f->sub = c->projector_sub;
+    st = vision_tensors_load(f, VISION_PROJECTOR, c, err);
+    return st == RN_OK ? set_projector(v, c, err) : st;
+}
+
+// A picture in patches: those of the processor are those of the tower, and not more than this reads.
+static rn_status fit_pipeline(struct vision_files *v, rn_error *err) {
+    struct pipeline *const p = &v->info.pipeline;
+    const struct vision_info *const info = &v->info;
+    const uint32_t side = (uint32_t)info->patch_size, most = (uint32_t)info->max_patches * side * side;
+    const bool fits = info->grid ? p->patch_size == 0
+                                 : p->patch_size == side && p->merge_size == (uint32_t)info->n_merge &&
+                                       3 * p->patch_frames * side * side == (uint32_t)info->n_numbers;
+    if (!fits)
+        return fail(err, RN_E_FORMAT, "%s: patches of the processor are not those of the tower",
+                    package_shown_path(v->tower->path));
+    for (size_t i = 0; !info->grid && i < p->n_steps; i++) {
+        if (p->steps[i].max_pixels > most) p->steps[i].max_pixels = most;
+        if (p->steps[i].min_pixels > most) p->steps[i].min_pixels = most;
+    }
+    return RN_OK;
 }
 
 static rn_status hand_over(struct vision_files *v, rn_status st, struct vision_files *out) {
@@ -64,15 +93,29 @@ static rn_status hand_over(struct vision_files *v, rn_status st, struct vision_f
     return st;
 }
 
+static bool has_processor(const char *folder) {
+    static const char *const names[] = {"preprocessor_config.json", "processor_config.json"};
+    char path[PATH_BYTES];
+    bool found = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !found; i++) // an error is told by who reads it
+        if (path_in_folder(folder, NULL, names[i], path, &found, NULL) != RN_OK) return true;
+    return found;
+}
+
 rn_status vision_files_open(const char *path, struct vision_files *out, rn_error *err) {
     struct vision_files v = {0};
+    struct vision_config c;
     struct folder f = {.path = path};
     *out = v;
     if (!path_is_folder(path))
         return fail(err, RN_E_UNSUPPORTED, "%s: pictures need a model folder; this is none",
                     package_shown_path(path));
-    rn_status st = load(&f, &v, err);
-    if (st == RN_OK) st = preprocessor_open(path, &v.info.pipeline, err);
+    rn_status st = load(&f, &v, &c, err);
+    if (st == RN_OK && c.can_lack_processor && !has_processor(path))
+        set_square(&v.info);
+    else if (st == RN_OK)
+        st = preprocessor_open(path, &v.info.pipeline, err);
+    if (st == RN_OK) st = fit_pipeline(&v, err);
     return hand_over(&v, st, out);
 }
 
@@ -80,15 +123,20 @@ rn_status vision_files_from_bytes(const char *name, const struct package_bytes *
                                   struct vision_files *out, rn_error *err) {
     static const char pipeline[] = "preprocessor_config.json";
     struct vision_files v = {0};
+    struct vision_config c;
     struct folder f = {.path = name, .given = files, .n_given = n_files};
     *out = v;
-    rn_status st = load(&f, &v, err);
+    rn_status st = load(&f, &v, &c, err);
     size_t at = 0;
     while (at < n_files && strcmp(files[at].name, pipeline) != 0) at++;
-    if (st == RN_OK && at == n_files) st = fail(err, RN_E_IO, "%s: has no %s", name, pipeline);
-    if (st == RN_OK)
+    if (st == RN_OK && at == n_files && c.can_lack_processor)
+        set_square(&v.info);
+    else if (st == RN_OK && at == n_files)
+        st = fail(err, RN_E_IO, "%s: has no %s", name, pipeline);
+    else if (st == RN_OK)
         st = package_in_file(
             pipeline, preprocessor_read((const char *)files[at].data, files[at].n, &v.info.pipeline, err), err);
+    if (st == RN_OK) st = fit_pipeline(&v, err);
     return hand_over(&v, st, out);
 }
 

@@ -2,7 +2,8 @@
 // which makes input vectors of the text model of them.
 //
 // Both are packages of their own, with tensors under llama.cpp's names (mmproj files) and hyper-parameters, so that model/ builds
-// programs of them as of models. Read from Hugging Face folders: LLaVA-1.5's (one folder for all), VILA's (a folder for each part).
+// programs of them as of models. Read from Hugging Face folders: LLaVA-1.5's and Qwen2-VL's (one folder for all), VILA's (a folder for each
+// part).
 // Ownership: vision_files_open() / vision_files_close(). Threads: immutable once open.
 #ifndef RN_FORMATS_VISION_VISION_FILES_H
 #define RN_FORMATS_VISION_VISION_FILES_H
@@ -12,16 +13,23 @@
 
 struct vision_info {
     const char *family; // "llava"; static
-    // Patches of patch_size x patch_size pixels, each n_numbers numbers, channel by channel; grid x grid of them make a picture.
-    int32_t patch_size, n_numbers, grid;
+    // Patches of patch_size x patch_size pixels, each n_numbers numbers, channel by channel. grid x grid of them make a picture; 0: the
+    // picture says how many, at most max_patches, in blocks of n_merge x n_merge.
+    int32_t patch_size, n_numbers, grid, max_patches;
     bool has_class;   // the tower has one more row before them, whose token is 1 and whose vector is zeros
     bool keeps_class; // and the projector reads it
     // n_merge x n_merge neighbours, side by side, make one row of the projector; a grid whose sides are no multiples is padded with
     // zeros below and to the right.
     int32_t n_merge;
+    // M-RoPE (Qwen2-VL, 2409.12191): rows of the text model have coordinates in the picture, and those behind it go on from the largest.
+    bool has_coords;
     int32_t n_embd_out;  // of the projector's rows
     int32_t image_token; // the text model's token in a picture's place; -1: the folder names none
     struct pipeline pipeline;
+};
+// Patches of a picture.
+struct vision_grid {
+    int32_t rows, cols;
 };
 
 struct vision_files {
@@ -43,10 +51,18 @@ rn_status vision_files_from_bytes(const char *name, const struct package_bytes *
 void vision_files_close(struct vision_files *v);
 
 // Rows of the tower for a picture, and of the text model.
-static inline int32_t vision_n_rows(const struct vision_info *v) { return v->grid * v->grid + v->has_class; }
-static inline int32_t vision_n_out(const struct vision_info *v) {
-    const int32_t side = (v->grid + v->n_merge - 1) / v->n_merge;
-    return side * side + (v->has_class && v->keeps_class);
+static inline int32_t vision_n_rows(const struct vision_info *v, struct vision_grid g) {
+    return g.rows * g.cols + v->has_class;
+}
+static inline int32_t vision_n_out(const struct vision_info *v, struct vision_grid g) {
+    const int32_t m = v->n_merge;
+    return (g.rows + m - 1) / m * ((g.cols + m - 1) / m) + (v->has_class && v->keeps_class);
+}
+// Of the largest picture. Where all are equally large, of each.
+static inline int32_t vision_most_rows(const struct vision_info *v) { return v->max_patches + v->has_class; }
+static inline int32_t vision_most_out(const struct vision_info *v) {
+    return v->grid ? vision_n_out(v, (struct vision_grid){v->grid, v->grid})
+                   : v->max_patches / (v->n_merge * v->n_merge);
 }
 
 #endif

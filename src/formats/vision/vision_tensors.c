@@ -26,42 +26,58 @@ static const struct vision_row tower_rows[] = {
     {"encoder.layers.%d.self_attn.out_proj", "v.blk.%d.attn_out", true, false, false},
     {"encoder.layers.%d.mlp.fc1", "v.blk.%d.ffn_up", true, false, false},
     {"encoder.layers.%d.mlp.fc2", "v.blk.%d.ffn_down", true, false, false},
+    // Qwen2-VL's.
+    {"patch_embed.proj", "v.patch_embd", true, true, false},
+    {"blocks.%d.norm1", "v.blk.%d.ln1", true, false, false},
+    {"blocks.%d.norm2", "v.blk.%d.ln2", true, false, false},
+    {"blocks.%d.attn.qkv", "v.blk.%d.attn_qkv", true, false, false},
+    {"blocks.%d.attn.proj", "v.blk.%d.attn_out", true, false, false},
+    {"blocks.%d.mlp.fc1", "v.blk.%d.ffn_up", true, false, false},
+    {"blocks.%d.mlp.fc2", "v.blk.%d.ffn_down", true, false, false},
+    {"merger.ln_q", "v.post_ln", true, false, true},
 };
 static const struct vision_row projector_rows[] = {
-    {"linear_1", "mm.0", true, false, false},          {"linear_2", "mm.2", true, false, false},
-    {"layers.1", "mm.input_norm", true, false, false}, {"layers.2", "mm.0", true, false, false},
-    {"layers.4", "mm.2", true, false, false},          {"layers.0", "mm.0", true, false, false},
+    {"linear_1", "mm.0", true, false, false},
+    {"linear_2", "mm.2", true, false, false},
+    // VILA's, with a norm before them or without.
+    {"layers.1", "mm.input_norm", true, false, false},
+    {"layers.2", "mm.0", true, false, false},
+    {"layers.4", "mm.2", true, false, false},
+    {"layers.0", "mm.0", true, false, false},
+    {"mlp.0", "mm.0", true, false, false}, // Qwen2-VL's
+    {"mlp.2", "mm.2", true, false, false},
+    {"proj", "mm.2", true, false, false}, // SmolVLM's only one
 };
 
 static const struct {
-    const char *fronts[4]; // each is taken off once, in this order; the first is needed in a folder of all parts
+    const char *fronts[5]; // the first that fits is taken off; in a folder of the part alone there may be none
+    // Behind the front, of what nothing reads here: buffers of older checkpoints, a pooling head, the other part.
+    const char *left_out[4];
     const struct vision_row *rows;
     size_t n_rows;
 } parts[] = {
-    [VISION_TOWER] = {{"vision_tower.", "vision_tower.", "vision_model."},
+    [VISION_TOWER] = {{"vision_tower.vision_model.", "vision_tower.", "vision_model.", "visual."},
+                      {"embeddings.position_ids", "head.", "merger.mlp."},
                       tower_rows,
                       sizeof tower_rows / sizeof *tower_rows},
-    [VISION_PROJECTOR] = {{"multi_modal_projector."}, projector_rows, sizeof projector_rows / sizeof *projector_rows},
+    [VISION_PROJECTOR] = {{"multi_modal_projector.", "visual.merger.", "connector.modality_projection."},
+                          {"ln_q."},
+                          projector_rows,
+                          sizeof projector_rows / sizeof *projector_rows},
 };
 
-// Tensors of towers that nothing reads: buffers of older checkpoints, and a pooling head.
-static bool is_redundant(const char *name) {
-    return strcmp(name, "embeddings.position_ids") == 0 || strncmp(name, "head.", 5) == 0;
-}
-
-static const char *without(const char *name, const char *front) {
+static const char *behind(const char *name, const char *front) {
     const size_t n = strlen(front);
-    return strncmp(name, front, n) == 0 ? name + n : name;
+    return strncmp(name, front, n) == 0 ? name + n : NULL;
 }
 
-// The name behind the part's fronts. NULL: the tensor is another part's.
+// The name behind the part's front. NULL: the tensor is another part's, or is left out.
 static const char *name_of(const char *name, enum vision_part part, bool is_alone) {
-    const char *at = without(name, "model.");
-    for (size_t i = 0; i < 4 && parts[part].fronts[i]; i++) {
-        const char *const behind = without(at, parts[part].fronts[i]);
-        if (i == 0 && behind == at && !is_alone) return NULL;
-        at = behind;
-    }
+    const char *const model = behind(name, "model."), *const full = model ? model : name, *at = NULL;
+    for (size_t i = 0; parts[part].fronts[i] && !at; i++) at = behind(full, parts[part].fronts[i]);
+    if (!at && is_alone) at = full;
+    for (size_t i = 0; at && parts[part].left_out[i]; i++)
+        if (behind(at, parts[part].left_out[i])) return NULL;
     return at;
 }
 
@@ -132,7 +148,7 @@ static rn_status take(const struct folder *f, enum vision_part part, const struc
     char full[SAFETENSORS_MAX_NAME_BYTES + 1];
     snprintf(full, sizeof full, "%.*s", (int)t->n_name, t->name);
     const char *const name = name_of(full, part, f->sub != NULL);
-    if (!name || is_redundant(name)) return RN_OK;
+    if (!name) return RN_OK;
     const struct vision_row *const r = find_row(part, name, &ending, &layer);
     if (r && ((layer >= 0 && layer >= f->p->hparams.n_layer) || (r->is_post && !c->has_post_norm))) return RN_OK;
     const rn_status st = r ? add(f->p, r, ending, layer, t, shard, err)
