@@ -282,7 +282,7 @@ int cmd_score(int n_args, char **args) {
     };
     const option_spec spec = {
         .command = "score",
-        .usage = "[-m MODEL] [TEXT | -p TEXT | -f FILE | --ids LIST] [options] < text",
+        .usage = "[-m MODEL] [TEXT | -f FILE | --ids LIST] [options] < text",
         .about = "Compute how probable a text is to the model, token by token.",
         .notes = notes,
         .groups = groups,
