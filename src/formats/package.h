@@ -94,6 +94,8 @@ struct hparams {
     // Cosines and sines are multiplied by rope_attn_factor and, with YaRN, by g(mscale) /
     // g(mscale_all), where g(m) = 1 + 0.1 * m * ln(rope_factor), or 1 if rope_factor <= 1.
     float rope_attn_factor; // 1: none
+    // of a folder with latent attention: what is rotated lies in halves there; it is read as pairs, as in GGUF files
+    bool rope_in_halves;
     float rope_mscale, rope_mscale_all;
     // pairs that turn by each coordinate of a picture's rows (time, height, width, a further one);
     // 0: none

@@ -25,7 +25,8 @@ static bool is_in(const uint32_t (*ranges)[2], size_t n, uint32_t cp) {
     }
     return ranges[low][0] <= cp && cp <= ranges[low][1];
 }
-#define IS_IN(ranges, cp) (cp <= ranges[sizeof ranges / sizeof *ranges - 1][1] && is_in(ranges, sizeof ranges / sizeof *ranges, cp))
+#define IS_IN(ranges, cp)                                                                                            \
+    (cp <= ranges[sizeof ranges / sizeof *ranges - 1][1] && is_in(ranges, sizeof ranges / sizeof *ranges, cp))
 
 void bert_clean(const char *s, size_t n, struct text_buf *out) {
     struct loose_text t;

@@ -1,10 +1,10 @@
 // tokenizer/normalizer.c - the normalization steps, each a function from a text to a buffer.
 #include "tokenizer/normalizer.h"
 #include "text/utf8.h"
+#include "tokenizer/bert_text.h"
 #include "tokenizer/charsmap.h"
 #include "tokenizer/pattern.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/bert_text.h"
 #include "tokenizer/trie.h"
 #include "tokenizer/unicode_forms.h"
 #include "tokenizer/unicode_late.h"

@@ -91,7 +91,7 @@ struct vocab {
     const struct vocab_replace *replaces;
     // With `splits`: a word that is a token is taken whole, regardless of merges.
     bool takes_whole_words;
-    bool has_byte_tokens;      // SPM, character BPE, unigram: byte fallback; otherwise unk
+    bool has_byte_tokens; // SPM, character BPE, unigram: byte fallback; otherwise unk
     // WordPiece: what pieces that begin a word, and those that go on with one, begin with; of these one is empty.
     struct vocab_str word_sign, subword_sign;
     int32_t max_word_chars;    // WordPiece: a longer word is unknown

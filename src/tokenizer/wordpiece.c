@@ -18,7 +18,8 @@ static uint32_t gather(const struct vocab *v, bool first, struct spelling *list)
         const struct vocab_token *const t = &v->tokens[i];
         const bool is_plain = !begins_with(t->text, v->word_sign) && t->kind == TOKEN_NORMAL;
         const bool is_its = sign.n > 0 ? begins_with(t->text, sign) : first || is_plain;
-        if (is_its && t->text.n > 0 && !(t->flags & TOKEN_IS_ADDED)) list[n++] = (struct spelling){behind(t->text, sign), i};
+        if (is_its && t->text.n > 0 && !(t->flags & TOKEN_IS_ADDED))
+            list[n++] = (struct spelling){behind(t->text, sign), i};
     }
     return n;
 }
@@ -60,14 +61,16 @@ static bool is_too_long(const struct vocab *v, const char *word, size_t n) {
     return false;
 }
 
-rn_status wordpiece_encode(const struct wordpiece *w, const char *word, size_t n, struct id_list *ids, rn_error *err) {
+rn_status wordpiece_encode(const struct wordpiece *w, const char *word, size_t n, struct id_list *ids,
+                           rn_error *err) {
     const size_t n_before = ids->n;
     bool is_known = !is_too_long(w->v, word, n);
     for (size_t at = 0, len; is_known && at < n; at += len) {
         int32_t id = -1;
         len = longest(at == 0 ? &w->first : &w->more, word + at, n - at, &id);
         is_known = len > 0;
-        if (is_known && !id_list_add(ids, id)) return fail(err, RN_E_NOMEM, "text: out of memory for %zu tokens", ids->n);
+        if (is_known && !id_list_add(ids, id))
+            return fail(err, RN_E_NOMEM, "text: out of memory for %zu tokens", ids->n);
     }
     if (is_known) return RN_OK;
     ids->n = n_before;
@@ -77,8 +80,9 @@ rn_status wordpiece_encode(const struct wordpiece *w, const char *word, size_t n
 size_t wordpiece_text(const struct vocab *v, struct vocab_str piece, char *out) {
     const bool first = v->word_sign.n > 0 ? begins_with(piece, v->word_sign) : !begins_with(piece, v->subword_sign);
     const struct vocab_str text = first && v->word_sign.n == 0 ? piece
-                                  : first || v->subword_sign.n > 0 ? behind(piece, first ? v->word_sign : v->subword_sign)
-                                                                   : piece;
+                                  : first || v->subword_sign.n > 0
+                                      ? behind(piece, first ? v->word_sign : v->subword_sign)
+                                      : piece;
     if (first) *out++ = ' ';
     memcpy(out, text.s, text.n);
     return text.n + first;

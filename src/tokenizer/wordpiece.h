@@ -13,7 +13,7 @@
 struct wordpiece {
     const struct vocab *v;
     struct trie first, more; // pieces that begin a word, and that go on with one, without their signs
-};                           // zero = nothing to free
+}; // zero = nothing to free
 
 // Errors: RN_E_FORMAT (no unknown token), RN_E_NOMEM.
 rn_status wordpiece_init(struct wordpiece *w, const struct vocab *v, rn_error *err);

@@ -179,7 +179,7 @@ TEST(item_17_architectures_and_ways_that_are_not_known_are_refused_by_name) {
             "\"LlamaForSequenceClassification\" is not supported"),
         ROW("no architectures", "\"architectures\": [\"LlamaForCausalLM\"],", "", NULL),
         ROW("no architectures, another type", "\"architectures\": [\"LlamaForCausalLM\"], \"model_type\": \"llama\"",
-            "\"model_type\": \"bert\"", "member model_type: \"bert\" is not supported"),
+            "\"model_type\": \"t5\"", "member model_type: \"t5\" is not supported"),
         ROW("an empty list", "[\"LlamaForCausalLM\"]", "[]", "member architectures: is not a list of names"),
         ROW("a name instead of a list", "[\"LlamaForCausalLM\"]", "\"LlamaForCausalLM\"",
             "member architectures: is not a list of names"),

@@ -432,7 +432,7 @@ TEST(the_vocabularies_of_the_tokenizer_vectors_open) {
         {"falcon", VOCAB_BPE, 65024, 64784, false},
         {"deepseek-coder", VOCAB_BPE, 32256, 31757, true},
         {"deepseek-llm", VOCAB_BPE, 102400, 99757, true},
-        {"bert-uncased", VOCAB_NONE, 30522, 0, false},
+        {"bert-uncased", VOCAB_WORDPIECE, 30522, 0, true},
         {"gemma-4", VOCAB_CHAR_BPE, 262144, 514906, true},
     };
     if (!shared_path("vectors/tokenizers")) {

@@ -3,6 +3,7 @@
 // RUNNEL_WRITE_PAGE=1 writes the page anew.
 #include "formats/folder/hf_names.h"
 #include "formats/folder/hf_wrappers.h"
+#include "formats/hparams/arch_facts.h"
 #include "model/archs.h"
 #include "tests/check.h"
 #include "tests/support/golden.h"
@@ -145,6 +146,27 @@ static void put_below(FILE *to, const json_t *wide, const json_t *archs) {
         fprintf(to, "- %s: %s.\n", name, json_string_value(value));
 }
 
+static const char encoders_head[] =
+    "\n"
+    "## Encoders\n"
+    "\n"
+    "They make embeddings and scores, and write no text. Rows and scores of tiny models with random weights are those of transformers 5.23 within 2e-4\n"
+    "(`tests/cli/encoders_test.py`), from folders; `convert` refuses them by name. All rows are of a text by itself: pairs whose second text has a\n"
+    "`token_type` of its own are not told apart.\n"
+    "\n"
+    "| GGUF | folder |\n"
+    "|---|---|\n";
+
+static void put_encoders(FILE *to) {
+    fputs(encoders_head, to);
+    for (int i = 0; i < N_NAMES; i++) {
+        if (!arch_facts_find(names[i])->is_encoder) continue;
+        fprintf(to, "| `%s` | ", names[i]);
+        put_classes(to, names[i]);
+        fprintf(to, " |\n");
+    }
+}
+
 static char *page(void) {
     size_t n = 0;
     char *text = NULL;
@@ -156,6 +178,7 @@ static char *page(void) {
     CHECK(wide && archs && published);
     fputs(head, to);
     for (int i = 0; i < N_NAMES; i++) {
+        if (arch_facts_find(names[i])->is_encoder) continue;
         fprintf(to, "| `%s` | ", names[i]);
         put_classes(to, names[i]);
         fprintf(to, " | ");
@@ -165,6 +188,7 @@ static char *page(void) {
         fprintf(to, " |\n");
     }
     put_below(to, wide, archs);
+    put_encoders(to);
     put_wrappers(to);
     fclose(to);
     json_decref(wide);

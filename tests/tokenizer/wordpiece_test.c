@@ -17,8 +17,10 @@ static bool load(struct loaded *o, const json_t *part) {
     rn_error err = {0};
     char *const text = json_dumps(json_object_get(part, "tokenizer"), JSON_COMPACT);
     *o = (struct loaded){0};
-    const bool ok = CHECK_OK(tokenizer_json_load("t.json", (const uint8_t *)text, strlen(text), NULL, 0, &o->mem, &o->v, &err), &err) &&
-                    CHECK_OK(tokenizer_create(&o->v, &o->t, &err), &err);
+    const bool ok =
+        CHECK_OK(tokenizer_json_load("t.json", (const uint8_t *)text, strlen(text), NULL, 0, &o->mem, &o->v, &err),
+                 &err) &&
+        CHECK_OK(tokenizer_create(&o->v, &o->t, &err), &err);
     free(text);
     return ok;
 }
@@ -48,7 +50,9 @@ TEST(texts_have_the_ids_of_the_published_library) {
             int32_t *ids = NULL;
             size_t n = 0;
             rn_error err = {0};
-            CHECK_OK(tokenizer_encode(o.t, json_string_value(text), json_string_length(text), true, false, &ids, &n, NULL, &err), &err);
+            CHECK_OK(tokenizer_encode(o.t, json_string_value(text), json_string_length(text), true, false, &ids, &n,
+                                      NULL, &err),
+                     &err);
             check_note("part %zu, text %zu: %s", i, k, json_string_value(text));
             CHECK_INT(n, json_array_size(want));
             for (size_t at = 0; at < n && at < json_array_size(want); at++)
@@ -81,7 +85,13 @@ TEST(pieces_are_words_and_what_goes_on_with_them) {
 
 TEST(a_vocabulary_without_an_unknown_token_is_refused) {
     static const struct vocab_token tokens[] = {{{"a", 1}, 0, TOKEN_NORMAL, 0}};
-    const struct vocab v = {.model = VOCAB_WORDPIECE, .n_tokens = 1, .tokens = tokens, .bos = -1, .eos = -1, .unk = -1, .subword_sign = {"##", 2}};
+    const struct vocab v = {.model = VOCAB_WORDPIECE,
+                            .n_tokens = 1,
+                            .tokens = tokens,
+                            .bos = -1,
+                            .eos = -1,
+                            .unk = -1,
+                            .subword_sign = {"##", 2}};
     tokenizer *t;
     rn_error err = {0};
     CHECK_INT(tokenizer_create(&v, &t, &err), RN_E_FORMAT);

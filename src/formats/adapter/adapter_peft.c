@@ -181,6 +181,12 @@ static void table_name(const struct hf_arch *a, const struct module *m, char *ou
     snprintf(out, size, "%s.weight", name);
 }
 
+// A matrix whose rotated rows lie otherwise in some folders has a row of the table for each way; the base says which one is its.
+static bool is_of_base(const struct reader *r, const struct hf_tensor_row *row) {
+    const uint32_t other = package_hparams(r->f->base)->rope_in_halves ? HF_ROPE_PAIRS : HF_ROPE_HALVES;
+    return row->gguf && !(row->when & other);
+}
+
 // The parts of a module in this architecture, into `to` if it is not NULL; their number, -1: no memory.
 static int find_parts(struct reader *r, const struct hf_arch *arch, const struct module *m, struct part *to) {
     char name[SAFETENSORS_MAX_NAME_BYTES + 16];
@@ -189,7 +195,7 @@ static int find_parts(struct reader *r, const struct hf_arch *arch, const struct
     for (size_t i = 0; i < arch->n_tensors; i++) {
         const struct hf_tensor_row *row = &arch->tensors[i];
         int32_t layer, expert;
-        if (!row->gguf || !hf_row_matches(row, name, &layer, &expert)) continue;
+        if (!is_of_base(r, row) || !hf_row_matches(row, name, &layer, &expert)) continue;
         const struct hf_name gguf = hf_name_of(row->gguf, layer, expert);
         if (!adapter_target(r->f, gguf.text)) continue;
         if (to) {

@@ -83,6 +83,7 @@ static rn_status derive_traits(struct hf_config *c, const struct json_node *root
     const rn_status st = n_norms ? json_int(n_norms, 1, 2, &n, err) : RN_OK;
     if (st != RN_OK) return fail_in(err, st, "member num_ln_in_parallel_attn");
     c->traits |= c->raw.new_decoder && n == 2 ? HF_TWO_NORMS : HF_ONE_NORM;
+    c->raw.hp.rope_in_halves = (c->traits & HF_ROPE_HALVES) != 0;
     c->traits |= hp->q_lora_rank > 0 ? HF_LOW_RANK_Q : HF_PLAIN_Q;
     if (hp->n_ff_shared > 0) c->traits |= HF_SHARED_EXPERTS;
     if (hp->expert_gating == EXPERT_GATING_SIGMOID) c->traits |= HF_SIGMOID;

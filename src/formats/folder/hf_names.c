@@ -39,7 +39,7 @@ const struct hf_arch *hf_arch_by_trunk(const char *name, size_t n) {
 const struct hf_arch *hf_arch_by_type(const char *name, size_t n) {
     const struct hf_arch *a;
     size_t i = 0;
-    while ((a = hf_arch_at(i++)) && !is(a->model_type, name, n)) continue;
+    while ((a = hf_arch_at(i++)) && !(a->model_type && is(a->model_type, name, n))) continue;
     return a;
 }
 

@@ -69,7 +69,7 @@ struct hf_alias {
 
 struct hf_arch {
     const char *class_name; // architectures[0]: "LlamaForCausalLM"
-    const char *model_type; // where there are no architectures: "llama"
+    const char *model_type; // where there are no architectures: "llama"; NULL: another row is taken
     const char *gguf_name;  // general.architecture
     const char
         *prefix; // that names begin with, but for those outside the trunk; checkpoints of the trunk alone lack it

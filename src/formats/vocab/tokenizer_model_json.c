@@ -278,14 +278,15 @@ static rn_status read_bpe(struct tokenizer_build *b, const struct json_node *mod
 
 // ---- WordPiece ----------------------------------------------------------------------------------
 
-static rn_status read_wordpiece(struct tokenizer_build *b, const struct json_node *model, const struct json_node *added,
-                                rn_error *err) {
+static rn_status read_wordpiece(struct tokenizer_build *b, const struct json_node *model,
+                                const struct json_node *added, rn_error *err) {
     struct vocab *const v = b->v;
     int64_t max_chars = 100;
     if (b->is_byte_level) return fail(err, RN_E_UNSUPPORTED, "WordPiece after a byte-level step");
     v->model = VOCAB_WORDPIECE;
     rn_status st = step_text(b, model, "continuing_subword_prefix", &v->subword_sign, err);
-    if (st == RN_OK && v->subword_sign.n == 0) st = fail(err, RN_E_UNSUPPORTED, "member continuing_subword_prefix: is empty");
+    if (st == RN_OK && v->subword_sign.n == 0)
+        st = fail(err, RN_E_UNSUPPORTED, "member continuing_subword_prefix: is empty");
     if (st == RN_OK) st = step_int(model, "max_input_chars_per_word", 0, INT32_MAX, &max_chars, err);
     if (st == RN_OK) st = read_token_ids(b, json_member(model, "vocab"), added, err);
     if (st == RN_OK) st = read_added(b, added, err);

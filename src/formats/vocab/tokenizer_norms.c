@@ -64,7 +64,11 @@ static rn_status read_bert(struct tokenizer_build *b, const struct json_node *st
     const struct {
         bool is_on;
         enum norm_kind kind;
-    } steps[] = {{clean, NORM_BERT_CLEAN}, {han, NORM_BERT_HAN}, {strip, NORM_NFD}, {strip, NORM_BERT_ACCENTS}, {lower, NORM_LOWERCASE}};
+    } steps[] = {{clean, NORM_BERT_CLEAN},
+                 {han, NORM_BERT_HAN},
+                 {strip, NORM_NFD},
+                 {strip, NORM_BERT_ACCENTS},
+                 {lower, NORM_LOWERCASE}};
     for (size_t i = 0; st == RN_OK && i < sizeof steps / sizeof *steps; i++)
         if (steps[i].is_on) st = add(b, (struct norm_step){.kind = steps[i].kind}, err);
     return st;

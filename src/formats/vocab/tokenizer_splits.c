@@ -96,7 +96,8 @@ static rn_status read_char_delimiter(struct tokenizer_build *b, const struct jso
 // Words between white space, and each punctuation character for itself: they get spaces around them before the text is split.
 static rn_status read_bert(struct tokenizer_build *b, const struct json_node *step, rn_error *err) {
     (void)step;
-    if (b->n_splits > 0 || b->n_pre_norms > 0) return fail(err, RN_E_UNSUPPORTED, "is supported in the first step only");
+    if (b->n_splits > 0 || b->n_pre_norms > 0)
+        return fail(err, RN_E_UNSUPPORTED, "is supported in the first step only");
     const rn_status st = add_norm(b, (struct norm_step){.kind = NORM_BERT_PUNCTUATION}, err);
     return st == RN_OK ? add_pattern(b, pre_white_space, SPLIT_REMOVED, false, err) : st;
 }
