@@ -11,12 +11,12 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 
 LETTERS = 'abcdeghiLMNOÅéèñßþдиΣςσ中文가각ग1+<%—'
 ODD = [' ', '  ', '\t', '\n', '\xa0', '\u3000', '.', ',', '-', '!', '\u2014', '\u0301', '\u0308', '\u200b', '\u200d', '\x00', '\x7f', '\ufffd', '\ue000', '\U0001f600', '\u30fb',
-       '\u0e4d', '\uff01', '\U00016ac0', '\u061d', '\ufb01', '\u0130', '\u1e9e', '\u212b', '\uac00', '\U00020000', '\U0002b900', '[MASK', 'CLS]', '##a', '##']
+       '\u0e4d', '\uff01', '\U00016ac0', '\u061d', '\ufb01', '\u0130', '\u1e9e', '\u212b', '\uac00', '\U00020000', '\U0002b900', '\u226f', '[MASK', 'CLS]', '##a', '##']
 
 
 def vocabulary(rng):
     pieces = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]']
-    for c in LETTERS + '.,-!#[]\u0301\u0308':
+    for c in LETTERS + '.,-!#[]>\u0301\u0308':
         pieces += [c, '##' + c]
     for _ in range(60):
         piece = ''.join(rng.choice(LETTERS[:14]) for _ in range(rng.randrange(2, 5)))

@@ -228,6 +228,27 @@ TEST(field_2_8_deepseek_coder_gives_the_published_ids) { run_vectors("deepseek-c
 TEST(field_2_8_deepseek_llm_gives_the_published_ids) { run_vectors("deepseek-llm"); }
 TEST(field_2_8_bert_uncased_gives_the_published_ids) { run_vectors("bert-uncased"); }
 
+// U+226F is > with a stroke, which is taken off before punctuation is set apart.
+TEST(bert_sets_punctuation_apart_behind_its_other_steps) {
+    char path[512];
+    struct opened o;
+    if (!unpack("bert-uncased", "vocab.gguf", path, sizeof path)) return;
+    if (open_vocab(path, NULL, &o)) {
+        static const char *const texts[] = {"a\xE2\x89\xAF"
+                                            "b",
+                                            "a > b"};
+        int32_t *ids[2] = {NULL, NULL};
+        size_t n[2] = {0, 0};
+        for (int i = 0; i < 2; i++)
+            CHECK_OK(tokenizer_encode(o.t, texts[i], strlen(texts[i]), true, false, &ids[i], &n[i], NULL, NULL),
+                     NULL);
+        if (CHECK_INT(n[0], n[1])) CHECK_MEM(ids[0], ids[1], n[0] * sizeof *ids[0]);
+        for (int i = 0; i < 2; i++) mem_free(ids[i]);
+        close_all(&o);
+    }
+    remove(path);
+}
+
 // ---- from tokenizer.json --------------------------------------------------------------------------------------------
 
 // Rust's strings hold no invalid UTF-8, and these files add nothing to a text; where the file normalizes, `nfc` holds.

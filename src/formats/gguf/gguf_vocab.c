@@ -191,10 +191,12 @@ static void describe_gemma4(struct vocab *v) {
 // BERT's published tokenizers (transformers' BertTokenizer). Files do not say whether it takes texts as they are or in small letters
 // without accents: it does so where no piece has a capital letter.
 static void describe_bert(struct vocab *v) {
-    static const struct norm_step steps[] = {{.kind = NORM_BERT_CLEAN},       {.kind = NORM_BERT_HAN},
-                                             {.kind = NORM_BERT_PUNCTUATION}, {.kind = NORM_NFD},
-                                             {.kind = NORM_BERT_ACCENTS},     {.kind = NORM_LOWERCASE}};
-    enum { N_CASED = 3, N_UNCASED = 6, MAX_CHARS = 100 };
+    static const struct norm_step cased[] = {
+        {.kind = NORM_BERT_CLEAN}, {.kind = NORM_BERT_HAN}, {.kind = NORM_BERT_PUNCTUATION}};
+    static const struct norm_step uncased[] = {{.kind = NORM_BERT_CLEAN}, {.kind = NORM_BERT_HAN},
+                                               {.kind = NORM_NFD},        {.kind = NORM_BERT_ACCENTS},
+                                               {.kind = NORM_LOWERCASE},  {.kind = NORM_BERT_PUNCTUATION}};
+    enum { MAX_CHARS = 100 };
     static const struct split_step words = {.pattern = {"\\s", 2}, .behavior = SPLIT_REMOVED, .is_regex = true};
     bool is_cased = false;
     for (int32_t i = 0; i < v->n_tokens && !is_cased; i++)
@@ -203,8 +205,8 @@ static void describe_bert(struct vocab *v) {
                 v->tokens[i].text.s[0] != '[' && v->tokens[i].text.s[k] >= 'A' && v->tokens[i].text.s[k] <= 'Z';
     v->word_sign = (struct vocab_str){"\xe2\x96\x81", 3};
     v->max_word_chars = MAX_CHARS;
-    v->norms = steps;
-    v->n_norms = is_cased ? N_CASED : N_UNCASED;
+    v->norms = is_cased ? cased : uncased;
+    v->n_norms = (int32_t)(is_cased ? sizeof cased / sizeof *cased : sizeof uncased / sizeof *uncased);
     v->splits = &words;
     v->n_splits = 1;
     v->drops_space_at_start = true;
