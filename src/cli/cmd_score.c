@@ -238,9 +238,6 @@ static int run_score(score *s) {
         say("score: the text is given more than once; TEXT, --text-file and --ids exclude each other");
         return code;
     }
-    s->picture_token = -1;
-    s->on.sees = s->seen.n > 0;
-    if ((code = pictures_open(&s->seen)) != EXIT_CODE_OK) return code;
     if (!s->ids_option && !s->text && !s->text_file) {
         if (term_is(STDIN_FILENO)) {
             say("text: none given: runnel score TEXT, --text-file FILE, --ids LIST, or pipe text into stdin");
@@ -248,6 +245,9 @@ static int run_score(score *s) {
         }
         s->text_file = "-";
     }
+    s->picture_token = -1;
+    s->on.sees = s->seen.n > 0;
+    if ((code = pictures_open(&s->seen)) != EXIT_CODE_OK) return code;
     interrupt_catch();
     if ((code = machine_open_model(&s->on)) == EXIT_CODE_OK && (code = find_ids(s, &list, &made)) == EXIT_CODE_OK &&
         (!s->reference || (code = machine_open_reference(&s->on, s->reference)) == EXIT_CODE_OK) &&

@@ -87,8 +87,8 @@ def members_that_text_config_leaves_out_are_those_of_its_class():
         compare('gemma3', row, logits(rewritten(row, folder / 'source', text=leave_out), row['ids'], folder))
         said = rewritten(row, folder / 'said', text=lambda text: text.update(sliding_window=None, layer_types=None))
         check(logits(said, row['ids'], folder) != logits(folder / 'source', row['ids'], folder), 'null is no window, and not left out')
-        other = rewritten(row, folder / 'other', text=lambda text: text.update(model_type='bert'))
-        runnel('info', '-m', other).fails(1, 'member text_config.model_type: "bert" is not supported in a Gemma3ForConditionalGeneration')
+        other = rewritten(row, folder / 'other', text=lambda text: text.update(model_type='t5'))
+        runnel('info', '-m', other).fails(1, 'member text_config.model_type: "t5" is not supported in a Gemma3ForConditionalGeneration')
         (other / 'config.json').write_text(json.dumps(row['config'] | {'text_config': 7}))
         runnel('info', '-m', other).fails(1, 'member text_config: is a number, must be an object')
 

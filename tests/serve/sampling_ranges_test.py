@@ -55,7 +55,7 @@ def everything_that_names_them_names_the_same_ranges_and_defaults():
             equal((kind, of['minimum'], of['maximum'], m['default']), ('integer' if is_int else 'number', least, high, value), name)
             check(re.search(rf'^\.It .*Fl -{name.replace("_", "-")} ', manual, re.M), f'{name} is not in the manual')
             check(re.search(rf'^    (?:float|int32_t) {name};', header, re.M), f'{name} is not in rn_sampling')
-        names = re.findall(r'(\w+): \'', ''.join(re.findall(r'^const (?:MORE_)?NAMES = (\{.*?\});', (ROOT / 'web/settings.js').read_text(), re.M | re.S)))
+        names = re.findall(r'(\w+): (?:t\()?\'', ''.join(re.findall(r'^const (?:MORE_)?NAMES = (\{.*?\});', (ROOT / 'web/settings.js').read_text(), re.M | re.S)))
         equal(sorted(names), sorted(name for name, *_ in rows))
 
 
