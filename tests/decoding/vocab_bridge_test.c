@@ -102,7 +102,7 @@ static size_t encode(const struct opened *o, const char *text, size_t n, int32_t
     rn_error err = {0};
     if (!CHECK_OK(tokenizer_encode_more(o->tok, text, n, false, SIZE_MAX, &ids, &n_ids, &err), &err)) return 0;
     if (n_ids > max) n_ids = max;
-    memcpy(out, ids, n_ids * sizeof *ids);
+    if (n_ids) memcpy(out, ids, n_ids * sizeof *ids);
     mem_free(ids);
     return n_ids;
 }
