@@ -137,7 +137,7 @@ bool stream_row_input(const rn_stream *s, const struct stream_seq *q, int32_t at
     return prompt_pictures_input(&s->pictures, at, out);
 }
 
-// As lm_token_keys(), but for the rows of pictures.
+// As lm_token_keys(), but for rows that have an input.
 static const uint64_t *row_keys(const rn_stream *s, const struct stream_seq *q, int32_t n) {
     lm *const m = q->model_slot->lm;
     const uint64_t *const keys = lm_token_keys(m, q->tokens, n);

@@ -1,18 +1,8 @@
 // tokenizer/bert_text.c - see bert_text.h.
 #include "tokenizer/bert_text.h"
-#include "text/utf8.h"
 #include "tokenizer/bert_ranges.h"
 #include "tokenizer/loose_utf8.h"
 #include "tokenizer/unicode_forms.h"
-
-enum { NO_CHAR = UINT32_MAX };
-
-// The character at s[0..n); NO_CHAR: a byte that is none.
-static uint32_t char_at(const char *s, size_t n, size_t *len) {
-    int n_char = utf8_char_len(s, n);
-    *len = n_char > 0 ? (size_t)n_char : 1;
-    return n_char > 0 ? utf8_decode(s, n, &n_char) : NO_CHAR;
-}
 
 static bool is_in(const uint32_t (*ranges)[2], size_t n, uint32_t cp) {
     size_t low = 0;
@@ -35,7 +25,7 @@ void bert_clean(const char *s, size_t n, struct text_buf *out) {
         return;
     }
     for (size_t i = 0, len; i < t.n; i += len) {
-        const uint32_t cp = char_at(t.subject + i, t.n - i, &len);
+        const uint32_t cp = unicode_char_at(t.subject + i, t.n - i, &len);
         if (IS_IN(bert_removed, cp)) continue;
         unicode_is_space(cp) ? text_buf_add(out, " ", 1) : text_buf_add(out, t.subject + i, len);
     }
@@ -44,16 +34,16 @@ void bert_clean(const char *s, size_t n, struct text_buf *out) {
 
 void bert_strip_accents(const char *s, size_t n, struct text_buf *out) {
     for (size_t i = 0, len; i < n; i += len) {
-        const uint32_t cp = char_at(s + i, n - i, &len);
-        if (cp == NO_CHAR || !IS_IN(bert_accents, cp)) text_buf_add(out, s + i, len);
+        const uint32_t cp = unicode_char_at(s + i, n - i, &len);
+        if (cp == UINT32_MAX || !IS_IN(bert_accents, cp)) text_buf_add(out, s + i, len);
     }
 }
 
 #define SPACE_AROUND(name, ranges)                                                                                   \
     void name(const char *s, size_t n, struct text_buf *out) {                                                       \
         for (size_t i = 0, len; i < n; i += len) {                                                                   \
-            const uint32_t cp = char_at(s + i, n - i, &len);                                                         \
-            const bool apart = cp != NO_CHAR && IS_IN(ranges, cp);                                                   \
+            const uint32_t cp = unicode_char_at(s + i, n - i, &len);                                                 \
+            const bool apart = IS_IN(ranges, cp);                                                                    \
             if (apart) text_buf_add(out, " ", 1);                                                                    \
             text_buf_add(out, s + i, len);                                                                           \
             if (apart) text_buf_add(out, " ", 1);                                                                    \

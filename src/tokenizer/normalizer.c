@@ -24,13 +24,6 @@ struct job {
     struct text_buf *out;
 };
 
-// The character at s[i]; an invalid byte counts as a character of its own, outside Unicode.
-static uint32_t char_at(const char *s, size_t n, size_t *len) {
-    int n_char = utf8_char_len(s, n);
-    *len = n_char > 0 ? (size_t)n_char : 1;
-    return n_char > 0 ? utf8_decode(s, n, &n_char) : UINT32_MAX;
-}
-
 static rn_status run_form(const struct job *j, rn_error *err) {
     (void)err;
     unicode_normalize((enum unicode_form)(j->step->kind - NORM_NFC), j->s, j->n, j->out);
@@ -40,7 +33,7 @@ static rn_status run_form(const struct job *j, rn_error *err) {
 static rn_status run_lowercase(const struct job *j, rn_error *err) {
     (void)err;
     for (size_t i = 0, len; i < j->n; i += len) {
-        const uint32_t cp = char_at(j->s + i, j->n - i, &len);
+        const uint32_t cp = unicode_char_at(j->s + i, j->n - i, &len);
         uint32_t lower[2];
         char bytes[8];
         size_t n = 0;
@@ -58,7 +51,7 @@ static rn_status run_lowercase(const struct job *j, rn_error *err) {
 static rn_status run_strip_accents(const struct job *j, rn_error *err) {
     (void)err;
     for (size_t i = 0, len; i < j->n; i += len) {
-        const uint32_t cp = char_at(j->s + i, j->n - i, &len);
+        const uint32_t cp = unicode_char_at(j->s + i, j->n - i, &len);
         if (cp == UINT32_MAX || !unicode_is_mark(cp) || unicode_is_late(cp)) text_buf_add(j->out, j->s + i, len);
     }
     return RN_OK;
@@ -76,11 +69,11 @@ static rn_status run_strip(const struct job *j, rn_error *err) {
     const bool left = step->left && (!step->only_ends || (j->place.is_first && !j->place.goes_on));
     const bool right = step->right && (!step->only_ends || j->place.is_last);
     size_t begin = 0, end = j->n, len = 0;
-    while (left && begin < end && is_stripped(step, char_at(j->s + begin, end - begin, &len))) begin += len;
+    while (left && begin < end && is_stripped(step, unicode_char_at(j->s + begin, end - begin, &len))) begin += len;
     while (right && begin < end) {
         size_t last = end - 1;
         while (last > begin && end - last < 4 && ((uint8_t)j->s[last] & 0xC0) == 0x80) last--;
-        const uint32_t cp = char_at(j->s + last, end - last, &len);
+        const uint32_t cp = unicode_char_at(j->s + last, end - last, &len);
         // SentencePiece strips the beginning before spaces become U+2581, and the end afterwards.
         if ((!is_stripped(step, cp) && !(step->only_ends && cp == BLOCK)) || last + len != end) break;
         end = last;
@@ -127,7 +120,7 @@ static rn_status replace_pattern(const struct job *j, rn_error *err) {
             continue;
         }
         size_t len = 0; // after an empty match, the search goes on one character later
-        char_at(j->s + done, j->n - done, &len);
+        unicode_char_at(j->s + done, j->n - done, &len);
         text_buf_add(j->out, j->s + done, len);
         done = from = done + len;
     }
@@ -153,7 +146,7 @@ static void map_grapheme(const struct job *j, const char *s, size_t n) {
         return;
     }
     for (size_t i = 0, len; i < n; i += len) {
-        char_at(s + i, n - i, &len);
+        unicode_char_at(s + i, n - i, &len);
         if (charsmap_find(&j->tool->map, s + i, len, false, &to))
             text_buf_add(j->out, to.s, to.n);
         else
@@ -173,7 +166,7 @@ static rn_status run_charsmap(const struct job *j, rn_error *err) {
     (void)err;
     struct vocab_str to;
     for (size_t i = 0, len; i < j->n; i += len) {
-        const bool is_char = char_at(j->s + i, j->n - i, &len) != UINT32_MAX;
+        const bool is_char = unicode_char_at(j->s + i, j->n - i, &len) != UINT32_MAX;
         if (is_char && j->step->by_graphemes) {
             len = unicode_grapheme_len(j->s + i, j->n - i);
             map_grapheme(j, j->s + i, len);

@@ -111,6 +111,12 @@ void unicode_normalize(enum unicode_form form, const char *s, size_t n, struct t
     mem_free(st.sorted);
 }
 
+uint32_t unicode_char_at(const char *s, size_t n, size_t *len) {
+    int n_char = utf8_char_len(s, n);
+    *len = n_char > 0 ? (size_t)n_char : 1;
+    return n_char > 0 ? utf8_decode(s, n, &n_char) : UINT32_MAX;
+}
+
 bool unicode_is_space(uint32_t cp) {
     static const uint16_t others[] = {0x20, 0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000};
     if ((cp >= 9 && cp <= 13) || (cp >= 0x2000 && cp <= 0x200A)) return true;

@@ -15,6 +15,8 @@ enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 // Appends s[0..n) in the given form; check out->failed afterwards.
 void unicode_normalize(enum unicode_form form, const char *s, size_t n, struct text_buf *out);
 
+// The character that s[0..n) begins with, n > 0, and its bytes; UINT32_MAX: a byte that begins none.
+uint32_t unicode_char_at(const char *s, size_t n, size_t *len);
 bool unicode_is_space(uint32_t cp); // White_Space
 bool unicode_is_mark(uint32_t cp);  // general category M
 // A letter, mark, decimal digit, connector or joiner (\w of UTS #18).
