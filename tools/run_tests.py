@@ -32,6 +32,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIMEOUT_S = {'': 600, 'address,undefined': 900, 'thread': 1200}
 FULL_FACTOR = 6            # for RUNNEL_TEST_FULL=1
 SHOWN_LINES = 60           # of a failed test's output
+SHOWN_SLOWEST = 15
 SANITIZER_ENV = {
     # An allocation too large is a NULL that the code must handle, not the sanitizer's business.
     'ASAN_OPTIONS': 'detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=1',
@@ -162,7 +163,7 @@ def report(outcomes):
               f'{sum(len(o.failed) for o in of_pass)} FAIL, {sum(len(o.skipped) for o in of_pass)} SKIP, '
               f'{sum(o.seconds for o in of_pass):.1f} s of program time')
     print('slowest:')
-    for o in sorted(outcomes, key=lambda o: -o.seconds)[:5]:
+    for o in sorted(outcomes, key=lambda o: -o.seconds)[:SHOWN_SLOWEST]:
         print(f'  {o.seconds:7.2f} s  {o.program.name} ({o.program.title})')
     skipped = collections.defaultdict(list)
     for o in outcomes:
