@@ -241,12 +241,12 @@ def curl_gets_an_answer_and_a_stream():
     with Folder() as folder, serving(chat_model(folder)) as s:
         url = f'http://127.0.0.1:{s.port}/v1/chat/completions'
 
-        def curl(body):
-            return subprocess.run(['curl', '-sN', url, '-H', 'Content-Type: application/json', '-d', json.dumps(body)],
-                                  capture_output=True, check=True, timeout=60).stdout.decode()
+        def curl(body, *declared):
+            return subprocess.run(['curl', '-sN', url, *declared, '-d', json.dumps(body)], capture_output=True, check=True, timeout=60).stdout.decode()
         want = chat(s, max_tokens=5, seed=1)['choices'][0]['message']['content']
         equal(json.loads(curl({'messages': STORY, 'max_tokens': 5, 'seed': 1}))['choices'][0]['message']['content'], want)
-        lines = [k[6:] for k in curl({'messages': STORY, 'max_tokens': 5, 'seed': 1, 'stream': True}).splitlines() if k.startswith('data: ')]
+        streamed = curl({'messages': STORY, 'max_tokens': 5, 'seed': 1, 'stream': True}, '-H', 'Content-Type: application/json')
+        lines = [k[6:] for k in streamed.splitlines() if k.startswith('data: ')]
         equal(lines[-1], '[DONE]')
         equal(''.join(json.loads(k)['choices'][0]['delta'].get('content', '') for k in lines[:-1]), want)
 

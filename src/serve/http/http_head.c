@@ -224,12 +224,20 @@ static bool is_json(const char *type) {
            (n > 5 && strncasecmp(type + n - 5, "+json", 5) == 0);
 }
 
+// What a program sends that was not told what its body is: nothing, or a form's type, as `curl -d` does. A page can have a browser
+// send a form to any server unasked, but browsers then say where the page comes from (Fetch, 3.1).
+static bool is_undeclared(const http_request *r, const char *type) {
+    return (!type || strcasecmp(type, "application/x-www-form-urlencoded") == 0) && !http_header(r, "Origin") &&
+           !http_header(r, "Sec-Fetch-Site") && !http_header(r, "Referer");
+}
+
 static bool check_body(const head *d, api_error *e) {
     http_exchange *const x = d->x;
     const uint64_t limit = (uint64_t)x->conn->h->o->max_body_mib << 20;
     const unsigned long long n = d->length ? strtoull(d->length, NULL, 10) : 0;
     x->is_body_hopeless = n > limit * DISCARD_FACTOR;
-    if (x->route->has_body && !is_json(http_header(&x->request, "Content-Type")))
+    const char *const type = http_header(&x->request, "Content-Type");
+    if (x->route->has_body && !is_json(type) && !is_undeclared(&x->request, type))
         return api_fail(e, API_UNSUPPORTED_MEDIA_TYPE, NULL, "Content-Type: must be application/json");
     if (n > limit)
         return api_fail(e, API_REQUEST_TOO_LARGE, NULL, "body: %llu bytes, the limit is %llu (--max-body)", n,
