@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/philox.h"
 #include "decoding/draft/drafts.h"
+#include "decoding/draft/typical.h"
 #include "decoding/strategies.h"
 #include "sampling/guidance.h"
 #include <assert.h>
@@ -46,6 +47,8 @@ struct sample_strategy {
     int32_t n_certain;      // positions of the text whose rows drafters have seen, or could have
     enum draft_verify verify;
     struct draft_draws draws; // keys of the draws
+    struct typical_path path; // of VERIFY_TYPICAL: what is accepted of the step's guesses
+    int32_t n_on_path;        // of its nodes: drawn. 0: it is not known yet
     int32_t *ids;             // [n_vocab] of verification by chance, and what follows; NULL without
     float *probs;
     double *weights;
@@ -173,18 +176,63 @@ static int32_t draw_by_rejection(struct sample_strategy *s, const struct row_res
     return verifier_draw(&v, philox_uniform_again(key->seed, key->choice, s->position, PHILOX_SAMPLE, n_tried));
 }
 
-// The most probable guess that is typical; DRAFT_NONE: none is.
-static int32_t find_typical(const struct sample_strategy *s, const struct row_results *r, int32_t node, size_t n) {
-    const struct draft *const d = draft_of(s, r);
-    double least = verify_typical_least(s->probs, n);
-    int32_t token = DRAFT_NONE;
-    for (int32_t i = node + 1; i < d->n; i++) {
-        if (!is_guess_behind(s, r, node, i)) continue;
-        for (size_t k = 0; k < n; k++)
-            if (s->ids[k] == d->tokens[i] && (double)s->probs[k] > least)
-                least = (double)s->probs[k], token = d->tokens[i];
+// ---- typical acceptance ----
+
+struct typical_place {
+    struct sample_strategy *s;
+    const struct row_results *r;
+    const uint64_t *mask; // of what follows where the search begins; NULL: all
+    uint32_t n_tried;
+    int32_t n_ahead; // tokens behind that place which the sampler has seen
+};
+
+static bool was_evaluated(void *user, int32_t node) {
+    const struct typical_place *const t = user;
+    return has_node(t->s, t->r, node);
+}
+
+// The logits that a token behind a node is drawn from.
+static const float *logits_behind(struct sample_strategy *s, const struct row_results *r, int32_t node) {
+    const float *const logits = results_logits(r, row_of(s, r, node));
+    if (!s->guidance) return logits;
+    s->status = guidance_mix(s->rowmath, logits, results_logits(r, row_of(s, r, node) - 1), s->n_vocab,
+                             s->guidance->scale, s->mixed, &s->error);
+    return s->mixed;
+}
+
+static rn_status law_behind(void *user, int32_t node, const int32_t *tokens, int32_t n, struct typical_law *out,
+                            rn_error *err) {
+    struct typical_place *const t = user;
+    struct sample_strategy *const s = t->s;
+    const uint64_t *mask = n == 0 ? t->mask : NULL;
+    bool ends = false;
+    rn_status st = RN_OK;
+    if (n > 0 && s->gate) st = s->gate->look(s->gate->user, tokens, n, &mask, &ends, err);
+    if (st != RN_OK || ends) return st;
+    const float *const logits = logits_behind(s, t->r, node);
+    if (s->status != RN_OK) return fail(err, s->status, "%s", s->error.text);
+    sampler_rewind(s->sampler, (size_t)t->n_ahead);
+    for (int32_t i = 0; i < n; i++) sampler_accept(s->sampler, tokens[i]);
+    t->n_ahead = n;
+    sampler_set_tried(s->sampler, n == 0 ? t->n_tried : 0);
+    *out = (struct typical_law){.ids = s->ids, .probs = s->probs};
+    return sampler_distribution_masked(s->sampler, logits, mask, s->ids, s->probs, (size_t)s->n_vocab, &out->n, err);
+}
+
+// The next guess on the path of typical ones; DRAFT_NONE: none behind the node is typical.
+static int32_t next_typical(struct sample_strategy *s, const struct row_results *r, int32_t node,
+                            const uint64_t *mask, uint32_t n_tried) {
+    struct typical_place t = {.s = s, .r = r, .mask = mask, .n_tried = n_tried};
+    const struct typical_rows rows = {draft_of(s, r), was_evaluated, law_behind, &t};
+    const bool is_on_it = s->n_on_path > 0 && s->path.nodes[s->n_on_path - 1] == node && n_tried == 0;
+    if (!is_on_it) {
+        s->n_on_path = 0;
+        s->status = typical_find(&rows, node, &s->path, &s->error);
+        sampler_rewind(s->sampler, (size_t)t.n_ahead);
+        sampler_set_tried(s->sampler, n_tried);
     }
-    return token;
+    if (s->status != RN_OK || s->n_on_path == s->path.n) return DRAFT_NONE;
+    return rows.draft->tokens[s->path.nodes[s->n_on_path++]];
 }
 
 // False: no guess behind the node was evaluated, or none is typical, and a token is drawn as without guesses.
@@ -192,16 +240,18 @@ static bool draw_verified(struct sample_strategy *s, const struct row_results *r
                           const struct token_rule *rule, uint32_t n_tried) {
     const struct draft *const d = draft_of(s, r);
     const uint64_t *mask = NULL;
-    int32_t i = node + 1, token;
+    int32_t i = node + 1, token = DRAFT_NONE;
     size_t n = 0;
     while (d && i < d->n && !is_guess_behind(s, r, node, i)) i++;
     if (!d || i >= d->n) return false;
     if (rule) s->status = rule->mask(rule->user, &mask, &s->error);
-    if (s->status == RN_OK)
+    if (s->status == RN_OK && s->verify == VERIFY_REJECT)
         s->status = sampler_distribution_masked(s->sampler, logits, mask, s->ids, s->probs, (size_t)s->n_vocab, &n,
                                                 &s->error);
+    if (s->status == RN_OK)
+        token = s->verify == VERIFY_REJECT ? draw_by_rejection(s, r, node, n, n_tried)
+                                           : next_typical(s, r, node, mask, n_tried);
     if (s->status != RN_OK) return true;
-    token = s->verify == VERIFY_REJECT ? draw_by_rejection(s, r, node, n, n_tried) : find_typical(s, r, node, n);
     if (token != DRAFT_NONE) s->drawn[s->n_drawn] = token;
     return token != DRAFT_NONE;
 }
@@ -212,13 +262,8 @@ static void draw(struct sample_strategy *s, const struct row_results *r, int32_t
     const uint64_t *mask = NULL;
     const struct token_rule *const rule = s->gate && s->gate->begin(s->gate->user, &n_tried) ? &s->gate->rule : NULL;
     s->status = RN_OK;
-    const float *logits = results_logits(r, row_of(s, r, node));
-    if (s->guidance) {
-        s->status = guidance_mix(s->rowmath, logits, results_logits(r, row_of(s, r, node) - 1), s->n_vocab,
-                                 s->guidance->scale, s->mixed, &s->error);
-        if (s->status != RN_OK) return;
-        logits = s->mixed;
-    }
+    const float *const logits = logits_behind(s, r, node);
+    if (s->status != RN_OK) return;
     sampler_set_tried(s->sampler, n_tried);
     if (s->from.ids && rule) s->status = rule->mask(rule->user, &mask, &s->error);
     if (s->from.ids && s->status == RN_OK)
@@ -280,6 +325,7 @@ static void read_rows(strategy *base, const struct row_results *r) {
         return;
     }
     s->n_drawn = 0;
+    s->n_on_path = 0;
     s->status = RN_OK;
     if (is_prompt_of_guidance(s, r) || !has_logits(s, r)) return;
     if (n_more_rows(s, r) > 0) drafts_read_more(s->drafts, r);

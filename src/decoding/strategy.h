@@ -122,6 +122,9 @@ struct token_gate {
     // Tokens that have to follow and need not be drawn, *n of at most max. Asked for, from read or absorb, before the first draw and
     // after each token that was drawn. Errors as above. NULL: every token is drawn.
     rn_status (*forced)(void *user, int32_t *tokens, size_t max, size_t *n, rn_error *err);
+    // What may follow tokens [n] that are not emitted yet, but for banned strings: *mask, valid until the next call; NULL: all tokens.
+    // *ends: the last one ends the answer. Asked for from absorb. Errors as above.
+    rn_status (*look)(void *user, const int32_t *tokens, int32_t n, const uint64_t **mask, bool *ends, rn_error *err);
     void *user;
 };
 

@@ -248,12 +248,3 @@ TEST(what_is_left_is_drawn_by_its_weights) {
     CHECK(n[0] == 250 && n[1] == 0 && n[2] == 500 && n[3] == 250);
     CHECK_INT(verifier_draw(&v, 1 - 1e-16), 3);
 }
-
-TEST(typical_guesses_are_more_probable_than_medusas_threshold) {
-    static const float two[] = {0.6F, 0.4F}, one[] = {1};
-    float many[1000];
-    for (int i = 0; i < 1000; i++) many[i] = 0.001F;
-    CHECK(fabs(verify_typical_least(two, 2) - 0.09) < 1e-9);
-    CHECK(fabs(verify_typical_least(one, 1) - 0.09) < 1e-9);
-    CHECK(fabs(verify_typical_least(many, 1000) - 0.0003) < 1e-8);
-}

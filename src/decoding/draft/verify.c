@@ -1,9 +1,5 @@
 // decoding/draft/verify.c - see verify.h.
 #include "decoding/draft/verify.h"
-#include <math.h>
-
-// Medusa's posterior_threshold and posterior_alpha.
-static const double typical_most = 0.09, typical_share = 0.3;
 
 void verifier_begin(struct verifier *v, const int32_t *ids, const float *probs, double *weights, size_t n,
                     const struct draft_source *source) {
@@ -88,12 +84,4 @@ int32_t verifier_draw(const struct verifier *v, double u) {
         if (target < sum) break;
     }
     return v->ids[last];
-}
-
-double verify_typical_least(const float *probs, size_t n) {
-    double entropy = 0;
-    for (size_t i = 0; i < n; i++)
-        if (probs[i] > 0) entropy -= (double)probs[i] * log((double)probs[i]);
-    const double least = typical_share * exp(-entropy);
-    return least < typical_most ? least : typical_most;
 }

@@ -1,7 +1,7 @@
 // decoding/draft/verify.h - verification of guesses by chance: a guess is accepted with a probability that
 // leaves the law of what is drawn as it is (rejection sampling with residual, Leviathan et al. 2023; of
-// several guesses for one position in the order in which they were made, SpecInfer 2305.09781, Sequoia), or
-// by how typical it is (Medusa 2401.10774, section 3.3.1), which changes the law.
+// several guesses for one position in the order in which they were made, SpecInfer 2305.09781, Sequoia).
+// VERIFY_TYPICAL is typical.h.
 //
 // The law is exact only if which guesses are evaluated does not depend on what they are: what was drawn is
 // verified, all of it (draft.h, is_drawn).
@@ -32,8 +32,5 @@ double verifier_chance(const struct verifier *v, int32_t token);
 void verifier_reject(struct verifier *v, int32_t token);
 // A token of what is left, by u in [0, 1).
 int32_t verifier_draw(const struct verifier *v, double u);
-
-// A guess is typical if it is more probable than this.
-double verify_typical_least(const float *probs, size_t n);
 
 #endif
