@@ -8,6 +8,7 @@ that the model gives at least relative_top times its largest probability. In flo
 outcome is left out."""
 import json
 import pathlib
+import random
 import sys
 
 import torch
@@ -19,6 +20,8 @@ root = pathlib.Path(sys.argv[1])
 N_TOKENS = 24
 CLOSE = 2e-3
 PROMPTS = [[84, 257, 32, 113, 117], [79, 110, 99, 101, 32, 117, 112, 111, 110, 32, 97, 32, 116, 105, 109, 101]]
+# Odd lengths: within a page of keys and values (64 positions), behind its end, and behind two pages, or chunks of the prompt.
+LONG = [[random.Random(n).randrange(3, 200) for _ in range(n)] for n in (7, 31, 77, 131)]
 DOLA = [('llama', 'low'), ('llama', 'high'), ('llama', '0,1,2'), ('qwen2', '2'), ('qwen2', '0,1,2'), ('qwen2', 'high'), ('gemma2', 'low'),
         ('gemma2', '0,1,3'), ('gemma2', 'high'), ('phi', '0,1'), ('phi', 'low'), ('gpt2', '1,2')]
 PAIRS = [('llama', 'small-llama'), ('qwen2', 'gpt2'), ('gemma2', 'qwen2')]
@@ -106,14 +109,14 @@ torch.set_grad_enabled(False)
 torch.set_num_threads(1)
 models = {name: load(name, torch.float64) for name in ['llama', 'qwen2', 'gemma2', 'phi', 'gpt2', 'small-llama']}
 dola, contrast = [], []
-for prompt in PROMPTS:
+for prompt in PROMPTS + LONG:
     for penalty in (1.0, 1.2):
         for name, layers in DOLA:
             model = models[name]
             add(dola, dict(model=name, dola_layers=layers), prompt, penalty,
                 lambda ids: dola_scores(model, ids, layers_of(model, layers), 0.1))
         for name, amateur in PAIRS:
-            for temperature, top in ((1.0, 0.1), (0.5, 0.1), (1.0, 0.3)):
+            for temperature, top in ((1.0, 0.1), (0.5, 0.1), (1.0, 0.3))[:3 if prompt in PROMPTS else 2]:
                 add(contrast, dict(model=name, amateur=amateur, amateur_temperature=temperature, relative_top=top), prompt, penalty,
                     lambda ids: contrast_scores(models[name], models[amateur], ids, temperature, top))
 out = pathlib.Path(__file__).parent / 'contrast.json'
