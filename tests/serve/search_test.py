@@ -3,7 +3,7 @@
 import json
 
 from api import chat_model, error_of, serving, stream
-from serving import Folder, Socket, check, equal, main, test
+from serving import Folder, Socket, check, equal, main, test, wait_until
 
 GENERATE, TEXT, CHAT = '/v1/runnel/generate', '/v1/completions', '/v1/chat/completions'
 
@@ -40,6 +40,8 @@ def clients_of_vllm_and_openai_ask_for_it_in_their_words():
             want = generate(s, strategy='beam', num_beams=width, length_penalty=0.5, early_stopping=True)
             answer = post(s, TEXT, use_beam_search=True, beam_width=width, length_penalty=0.5, early_stopping=True)
             equal(answer.json['choices'][0]['text'], want['text'], answer.body)
+            for more in ({'best_of': width, 'use_beam_search': True}, {'use_beam_search': True, 'best_of': width, 'beam_width': width}):     # vLLM's until 0.6
+                equal(post(s, TEXT, **more, length_penalty=0.5, early_stopping=True).json['choices'][0]['text'], want['text'])
         want = generate(s, strategy='best-of', best_of=3, seed=5, temp=1.5)
         equal(post(s, TEXT, best_of=3, seed=5, temperature=1.5).json['choices'][0]['text'], want['text'])
         equal(post(s, TEXT, best_of=1, use_beam_search=False, length_penalty=1.0, seed=5).status, 200)
@@ -77,9 +79,9 @@ def what_a_server_has_no_room_for_is_refused_with_its_option():
         for body, says in (({'strategy': 'beam'}, 'strategy: 4 texts at once, more than this server has room for (--beams 2)'),
                            ({'strategy': 'beam', 'num_beams': 2, 'n': 3}, 'n: 3 answers of num_beams 2'),
                            ({'strategy': 'best-of', 'best_of': 2, 'n': 3}, 'n: 3 answers of best_of 2'),
-                           ({'use_beam_search': True, 'n': 2, 'prompt_logprobs': 1}, 'prompt_logprobs: excludes n above 1 with a strategy that finds several texts'),
-                           ({'use_beam_search': True, 'n': 2, 'echo': True}, 'echo: excludes n above 1'),
-                           ({'best_of': 2, 'use_beam_search': True}, 'use_beam_search: excludes the strategy best-of, which best_of alone is, too; beam_width is the number of beams'),
+                           ({'best_of': 2, 'use_beam_search': True, 'strategy': 'best-of'}, 'use_beam_search: excludes the strategy best-of'),
+                           ({'best_of': 2, 'use_beam_search': True, 'beam_width': 3}, 'best_of: 2 beside num_beams 3, which it is with use_beam_search'),
+                           ({'best_of': 2, 'use_beam_search': True, 'n': 3}, 'n: 3 answers of num_beams 2'),
                            ({'use_beam_search': True, 'n': 3}, 'strategy: 3 texts at once, more than this server has room for (--beams 2)'),
                            ({'num_beams': 2}, 'num_beams: is an option of the strategy beam, not of sample'),
                            ({'strategy': 'best-of', 'best_of': 2, 'majority': '('}, 'majority: '),
@@ -178,6 +180,58 @@ def several_answers_of_a_search_have_log_probabilities_and_ends_of_their_own():
             for c, text in zip(said, texts, strict=True):
                 equal(bytes(b for t in c['logprobs']['content'] for b in t['bytes']).decode(), text)
                 check(all(len(t['top_logprobs']) == 2 for t in c['logprobs']['content']), c)
+
+
+@test
+def several_answers_of_a_search_each_begin_with_the_prompt_where_it_is_asked_for():
+    with Folder() as folder, serving(chat_model(folder), '--beams', '4') as s:
+        search = {'best_of': 3, 'seed': 3, 'temp': 1.3}
+        alone = lambda i, **more: post(s, TEXT, **{**search, 'seed': 3 + i, 'best_of': 1}, speculate='none', **more).json['choices'][0]
+        for more in ({'echo': True}, {'echo': True, 'logprobs': 2}, {'prompt_logprobs': 2}, {'echo': True, 'logprobs': 1, 'prompt_logprobs': 0, 'stop': ['a']}):
+            gist = lambda c: repr((c['text'], c['logprobs'], c.get('prompt_logprobs'), c['finish_reason']))
+            want = sorted(gist(alone(i, **more)) for i in range(3))
+            answer = post(s, TEXT, n=3, **search, **more)
+            equal(answer.status, 200, answer.body)
+            equal(sorted(map(gist, answer.json['choices'])), want, more)
+            whole = answer.json['choices']
+            told = [[c for e in stream(s, TEXT, prompt='The cat', max_tokens=8, ignore_eos=True, n=3, **search, **more) for c in e['choices'] if c['index'] == i] for i in range(3)]
+            for parts, c in zip(told, whole, strict=True):
+                equal(''.join(p['text'] for p in parts), c['text'])
+                equal([p['prompt_logprobs'] for p in parts if 'prompt_logprobs' in p], [c['prompt_logprobs']] if 'prompt_logprobs' in c else [])
+                for name, values in (c['logprobs'] or {}).items():
+                    equal([v for p in parts for v in p['logprobs'][name]], values, name)
+        want = [{**q, 'text': 'The cat' + q['text']} for q in generate(s, strategy='beam', num_beams=3, num_return_sequences=2, logprobs=0)['sequences']]
+        more = {'strategy': 'beam', 'num_beams': 3, 'n': 2, 'echo': True, 'logprobs': 0, 'prompt_logprobs': 1}
+        found = post(s, GENERATE, **more).json['choices']
+        equal([(c['text'], c['tokens'], c['logprobs']) for c in found], [(q['text'], q['tokens'], q['logprobs']) for q in want])
+        equal(found[1]['prompt_logprobs'], found[0]['prompt_logprobs'])
+        told = stream(s, GENERATE, prompt='The cat', max_tokens=8, ignore_eos=True, **more)
+        for c in found:
+            equal([t['prompt_logprobs'] for t in told if t['choice'] == c['choice'] and 'prompt_logprobs' in t], [c['prompt_logprobs']])
+            equal(''.join(t['text'] for t in told if t['choice'] == c['choice']), c['text'])
+
+
+@test
+def a_search_that_a_socket_cancels_ends_with_its_best_text_so_far():
+    body = {'prompt': 'The cat', 'max_tokens': 400, 'ignore_eos': True}
+    with Folder() as folder, serving(chat_model(folder), '--beams', '4', '--cpu', 'ref') as s, s.connect() as c:
+        w = Socket(c, '/v1/stream')
+        for search in ({'strategy': 'beam', 'num_beams': 4}, {'strategy': 'best-of', 'best_of': 4, 'seed': 1}, {'strategy': 'beam', 'num_beams': 3, 'credit': 0},
+                       {'strategy': 'beam', 'num_beams': 2, 'n': 2}):
+            w.send(json.dumps({'type': 'generate', 'id': 'a', **body, **search, 'logprobs': 0}))
+            equal(json.loads(w.text())['type'], 'begun')
+            wait_until(lambda: s.get('/slots').json[0]['state'] == 'decode', 'it has begun')
+            w.send(json.dumps({'type': 'cancel', 'id': 'a'}))
+            told = []
+            while not told or told[-1]['type'] != 'cancelled':
+                told.append(json.loads(w.text()))
+            chunks = told[:-1]
+            equal({t['type'] for t in chunks}, {'chunk'}, told)
+            equal((chunks[-1]['finish_reason'], 'sequences' in chunks[-1]), ('cancelled', False), chunks[-1])
+            tokens = [t for x in chunks for t in x['tokens']]
+            check(len(tokens) > 0 and ''.join(x['text'] for x in chunks), told)
+            equal([t['id'] for x in chunks for t in x['logprobs']], tokens)
+            equal(chunks[-1]['usage']['completion_tokens'], len(tokens))
 
 
 TOOLS = [{'type': 'function', 'function': {'name': 'look', 'parameters': {

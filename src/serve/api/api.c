@@ -50,6 +50,7 @@ static void free_part(job_part *p) {
     bytes_free(&p->logprobs);
     bytes_free(&p->ids);
     bytes_free(&p->prompt_scores);
+    bytes_free(&p->begin);
     chat_message_free(&p->message);
     free(p->embedding);
 }

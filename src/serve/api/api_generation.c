@@ -124,7 +124,7 @@ static bool each_best_of(void *target, size_t i, const char *key, const json_ite
     (void)i, (void)key;
     int64_t n;
     if (!json_item_whole(value, 1, 32, &n, why)) return false;
-    if (n > 1) strategy_form_choose(&((api_generation *)target)->g.strategy, "best-of", "best_of", (double)n);
+    ((api_generation *)target)->best_of = (int32_t)n;
     return true;
 }
 
@@ -132,7 +132,6 @@ static bool each_beam_search(void *target, size_t i, const char *key, const json
     (void)i, (void)key;
     bool is_on;
     if (!json_item_bool(value, &is_on, why)) return false;
-    if (is_on) strategy_form_choose(&((api_generation *)target)->g.strategy, "beam", NULL, 0);
     ((api_generation *)target)->uses_beams = is_on;
     return true;
 }
@@ -275,19 +274,33 @@ static bool find_answers(api_generation *g, api_error *e) {
     int32_t n_texts;
     bool is_given;
     const char *const count = strategy_form_texts(f, &n_texts, &is_given);
-    const struct {
-        const char *name;
-        bool is_on;
-    } alone[] = {{"prompt_logprobs", g->prompt_logprobs >= 0}, {"echo", g->g.echo}};
     if (!finds_answers(g)) return true;
     if (!is_given && (strcmp(count, "num_beams") == 0 || n_texts < g->n))
         strategy_form_choose(f, NULL, count, (double)(n_texts = g->n));
     if (g->n > n_texts) return api_fail(e, API_INVALID_VALUE, "n", "n: %d answers of %s %d", g->n, count, n_texts);
-    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
-        if (alone[i].is_on)
-            return api_fail(e, API_UNSUPPORTED_PARAMETER, alone[i].name,
-                            "%s: excludes n above 1 with a strategy that finds several texts", alone[i].name);
     strategy_form_choose(f, NULL, "num_return_sequences", (double)g->n);
+    return true;
+}
+
+// What the two say together, in whatever order they stand: with use_beam_search best_of is the number of beams, as vLLM had it.
+static bool settle_search(api_generation *g, api_error *e) {
+    strategy_form *const f = &g->g.strategy;
+    int32_t n_beams;
+    bool is_given;
+    if (g->uses_beams) strategy_form_choose(f, "beam", NULL, 0);
+    if (g->uses_beams && strcmp(f->strategy, "beam") != 0)
+        return api_fail(e, API_INVALID_VALUE, "use_beam_search", "use_beam_search: excludes the strategy %.60s",
+                        f->strategy);
+    if (g->best_of < 2) return true;
+    if (!g->uses_beams) {
+        strategy_form_choose(f, "best-of", "best_of", g->best_of);
+        return true;
+    }
+    (void)strategy_form_texts(f, &n_beams, &is_given);
+    if (is_given && n_beams != g->best_of)
+        return api_fail(e, API_INVALID_VALUE, "best_of",
+                        "best_of: %d beside num_beams %d, which it is with use_beam_search", g->best_of, n_beams);
+    strategy_form_choose(f, NULL, "num_beams", g->best_of);
     return true;
 }
 
@@ -297,13 +310,7 @@ bool api_generation_check(api_generation *g, const struct server *s, size_t n_an
         return api_fail(e, API_INVALID_VALUE, "n",
                         "n: %zu answers are more than this server runs (--streams %d) and lets wait (--queue %d)",
                         n_answers, s->n_streams, s->n_queue);
-    if (g->uses_beams && strcmp(g->g.strategy.strategy, "beam") != 0)
-        return api_fail(e, API_INVALID_VALUE, "use_beam_search", "use_beam_search: excludes the strategy %.60s%s",
-                        g->g.strategy.strategy,
-                        strcmp(g->g.strategy.strategy, "best-of") == 0
-                            ? ", which best_of alone is, too; beam_width is the number of beams"
-                            : "");
-    if (!find_answers(g, e)) return false;
+    if (!settle_search(g, e) || !find_answers(g, e)) return false;
     if (g->has_stream_options && !g->delivery.is_stream)
         return api_fail(e, API_INVALID_VALUE, "stream_options", "stream_options: only together with stream");
     if (g->delivery.is_resumable && !g->delivery.is_stream)
@@ -434,6 +441,7 @@ bool api_generation_admit(const api_generation *g, api_request *r, job *j) {
     j->model = r->model;
     j->includes_stop = g->includes_stop;
     j->finds_answers = finds_answers(g);
+    j->has_echo = g->g.echo;
     j->has_progress = !g->no_progress;
     j->wakes_for_progress = g->wants_progress;
     j->key = r->key;

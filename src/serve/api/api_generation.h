@@ -23,6 +23,7 @@ typedef struct api_generation {
     const char *session;               // NULL: none
     const char *cache_salt;            // NULL: none
     bool uses_beams;                   // use_beam_search, which excludes other strategies
+    int32_t best_of;                   // 0: not given
     bool caches_prompt;                // reuse cached prefixes; default true
     bool no_progress, wants_progress, include_usage, has_stream_options;
     bool continuous_usage;        // each event has the usage so far

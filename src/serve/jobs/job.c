@@ -271,6 +271,14 @@ static void fail_reading(job *j, rn_status st, const rn_error *err) {
     api_fail(&j->error, st == RN_E_NOMEM ? API_OUT_OF_MEMORY : API_INTERNAL_ERROR, NULL, "generation: %s", err->text);
 }
 
+// Puts the prompt's text before an answer that was found. In the first one it stands before the best text.
+static void add_echo(const job_part *first, const rn_chunk *last, rn_chunk *own, bytes *text) {
+    const size_t n_echo = first->n_text - last->sequences[0].n_text;
+    bytes_add(text, first->begin.data, n_echo < first->begin.n ? n_echo : first->begin.n);
+    bytes_add(text, own->text, own->n_text);
+    own->text = text->n ? text->data : "", own->n_text = text->n;
+}
+
 // The other answers of a search, each in one chunk. A search that was cut short has none, and then none of them is whole.
 static void give_found(job *j, const job_part *first, const rn_chunk *c) {
     rn_chunk none = *c;
@@ -284,12 +292,14 @@ static void give_found(job *j, const job_part *first, const rn_chunk *c) {
         job_part *const p = &j->parts[(size_t)first->index + i];
         rn_chunk own = none;
         rn_error err = {0};
+        bytes text = {0};
         if (i < n_found) rn_chunk_init(&own);
         const rn_status st = i < n_found ? rn_stream_read_sequence(first->stream, i, &own, &err) : RN_OK;
         if (st != RN_OK) {
             fail_reading(j, st, &err);
             return;
         }
+        if (i < n_found && j->has_echo) add_echo(first, c, &own, &text);
         rn_timing timing = *own.timing;
         timing.token_ms = NULL, timing.n_token_ms = 0;
         own.timing = &timing;
@@ -299,6 +309,7 @@ static void give_found(job *j, const job_part *first, const rn_chunk *c) {
         own.finish_detail = p->detail;
         p->n_tokens = own.n_tokens, p->n_text = own.n_text;
         give_last(j, p, &own);
+        bytes_free(&text);
     }
 }
 
@@ -318,6 +329,7 @@ static bool advance_part(job *j, job_part *p) {
     if (j->credit != INT64_MAX) j->credit -= (int64_t)c.n_tokens;
     c.n_deltas = count_allowed(p, &c);
     count_gap(p, &c);
+    if (j->finds_answers && j->has_echo && p->n_text == 0) bytes_add(&p->begin, c.text, c.n_text);
     if (c.finish_reason != RN_FINISH_NONE) {
         take_last(p, &c);
         c.usage = &p->usage; // what clients may see of it

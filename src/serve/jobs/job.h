@@ -30,6 +30,7 @@ typedef struct job_part { // one stream
     rn_stream *stream;
     token_state tokens;      // of the job's rules
     size_t n_tokens, n_text; // so far; bytes
+    bytes begin;             // of a search with job.has_echo: its first chunk's text, which begins with the prompt's
     int64_t last_token_ns;
     // Once it has ended:
     bool is_done;
@@ -87,6 +88,7 @@ struct job {
     bool wakes_for_progress;   // each prefill step wakes the job
     size_t n_parts, n_answers; // answers to each prompt
     bool finds_answers;        // those to one prompt are what the stream of the first of them found
+    bool has_echo;             // answers begin with the prompt's text
     job_part *parts;
     rn_prompt *prompt; // of the parts that begin, if there are several answers to it
     bool has_begun, has_ended, has_failed;
@@ -104,6 +106,12 @@ struct job {
     bool is_listed;
     job *next, *prev; // list of jobs, live or to be freed (serve/api/api.c)
 };
+
+// Parts whose answers are of this part's stream: itself, and the next ones. What is told of the prompt is told of all of them.
+static inline size_t job_n_found(const job_part *p) {
+    const job *const j = p->job;
+    return j->finds_answers && (size_t)p->index % j->n_answers == 0 ? j->n_answers : 1;
+}
 
 // What answers call the model.
 static inline const char *job_model_name(const job *j) {

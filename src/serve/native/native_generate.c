@@ -32,7 +32,12 @@ static void put_prompt_scores(json_writer *w, const rn_chunk *c) {
     json_put_end(w, ']');
 }
 
-void native_put_chunk(json_writer *w, const job_part *p, const rn_chunk *c) {
+// Of the other answers of a search it waits for their chunk.
+static void keep_prompt_scores(job_part *p, const rn_chunk *c) {
+    for (size_t i = 1; i < job_n_found(p); i++) put_prompt_scores(&(json_writer){&p[i].prompt_scores, false}, c);
+}
+
+void native_put_chunk(json_writer *w, job_part *p, const rn_chunk *c) {
     const native_answer *const a = answer_of(p->job);
     json_member_whole(w, "choice", p->index);
     if (c->replace_from >= 0) {
@@ -50,6 +55,9 @@ void native_put_chunk(json_writer *w, const job_part *p, const rn_chunk *c) {
     put_token_data(w, p->job, c);
     json_put_drafted(w, c);
     put_prompt_scores(w, c);
+    keep_prompt_scores(p, c);
+    if (p->prompt_scores.n) bytes_add_format(w->out, ",%s", p->prompt_scores.data);
+    bytes_free(&p->prompt_scores);
     if (c->n_dropped) json_member_whole(w, "dropped", (int64_t)c->n_dropped);
     if (!p->is_done) return;
     rn_chunk last = *c;
@@ -82,6 +90,7 @@ static void whole_chunk(job *j, job_part *p, const rn_chunk *c) {
     for (size_t i = 0; i < c->n_tokens; i++) json_put_whole(&ids, c->tokens[i]);
     if (c->token_data) put_logprobs(&(json_writer){&p->logprobs, p->logprobs.n > 0}, j, c);
     put_prompt_scores(&(json_writer){&p->prompt_scores, false}, c);
+    keep_prompt_scores(p, c);
     for (size_t i = 0; i < c->n_deltas; i++) chat_message_add(&p->message, &c->deltas[i]);
     p->state[0] += (int64_t)c->n_dropped;
     if (!p->is_done) return;

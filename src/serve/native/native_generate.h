@@ -35,7 +35,7 @@ job *native_begin(native_request *q, const job_format *format);
 // With another `more`, which is freed by the format's free_more(), also after a failure.
 job *native_begin_as(native_request *q, const job_format *format, void *more);
 // Writes a chunk as members of the open JSON object.
-void native_put_chunk(json_writer *w, const job_part *p, const rn_chunk *c);
+void native_put_chunk(json_writer *w, job_part *p, const rn_chunk *c);
 
 void route_generate(struct server *s, http_exchange *x, const http_request *r);
 void route_session_delete(struct server *s, http_exchange *x,

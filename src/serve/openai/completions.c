@@ -105,10 +105,12 @@ static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
     // With echo, end tokens are listed too: clients that score a text count tokens from its end.
     const size_t n_told = a->has_echo ? c->n_tokens : openai_n_text_tokens(p, c);
     const size_t n = c->token_data && a->has_logprobs ? n_told : 0;
-    if (c->prompt_data && a->has_echo && a->has_logprobs) add_prompt(lists_of(p), job_model(j), c, by_id);
-    if (c->prompt_data && a->has_prompt_scores)
-        openai_put_prompt_scores(&(json_writer){&p->prompt_scores, false}, job_model(j), c->prompt_data,
-                                 c->n_prompt_data);
+    for (size_t i = 0; c->prompt_data && i < job_n_found(p); i++) {
+        if (a->has_echo && a->has_logprobs) add_prompt(lists_of(&p[i]), job_model(j), c, by_id);
+        if (a->has_prompt_scores)
+            openai_put_prompt_scores(&(json_writer){&p[i].prompt_scores, false}, job_model(j), c->prompt_data,
+                                     c->n_prompt_data);
+    }
     for (size_t i = 0; i < n; i++) add_token(lists_of(p), job_model(j), &c->token_data[i], -1, by_id);
     json_writer ids = {&p->ids, p->ids.n > 0};
     for (size_t i = 0; a->options.has_ids && i < c->n_tokens; i++) json_put_whole(&ids, c->tokens[i]);

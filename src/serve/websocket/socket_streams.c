@@ -23,6 +23,8 @@ typedef struct socket_stream {
     bytes pending; // messages that the socket's queue had no room for, one per line
     size_t n_sent; // bytes of pending that were passed on
     job_progress told;
+    bool is_search;    // that has a best text at any moment
+    bool is_cancelled; // by its client, who is told so when the best text so far was sent
 } socket_stream;
 
 struct socket_side {
@@ -81,16 +83,24 @@ static void format_chunk(job *j, job_part *p, const rn_chunk *c) {
     send_of(t, &json);
 }
 
-static void format_end(job *j) {
-    socket_stream *const t = j->outlet;
+static void send_end(socket_stream *t, const char *type) {
     bytes json = {0};
-    json_writer w = begin_message(&json, "end", t->id);
+    json_writer w = begin_message(&json, type, t->id);
     json_put_end(&w, '}');
     send_of(t, &json);
 }
 
+static void format_end(job *j) {
+    socket_stream *const t = j->outlet;
+    send_end(t, t->is_cancelled ? "cancelled" : "end");
+}
+
 static void format_fail(job *j, const api_error *e) {
     socket_stream *const t = j->outlet;
+    if (t->is_cancelled && e->code == API_CANCELLED) {
+        send_end(t, "cancelled");
+        return;
+    }
     bytes json = {0}, error = {0};
     (void)begin_message(&json, "error", t->id);
     api_error_write(e, &(json_writer){.out = &error});
@@ -235,7 +245,13 @@ static bool begin_stream(socket_side *side, request *q) {
         free(t);
         return false;
     }
-    *t = (socket_stream){.next = side->first, .side = side, .id = id, .job = q->job};
+    int32_t n_texts;
+    bool is_given;
+    *t = (socket_stream){.next = side->first,
+                         .side = side,
+                         .id = id,
+                         .job = q->job,
+                         .is_search = strategy_form_texts(&q->generate->g.g.strategy, &n_texts, &is_given) != NULL};
     q->job = NULL;
     side->first = t;
     side->n_streams++;
@@ -254,11 +270,13 @@ static void each_part(job *j, void (*act)(rn_stream *)) {
 
 static void act_cancel(socket_stream *t, const message *m) {
     (void)m;
-    bytes json = {0};
-    json_writer w = begin_message(&json, "cancelled", t->id);
-    json_put_end(&w, '}');
-    send_of(t, &json);
-    t->job->has_ended = true; // nothing is sent after this message
+    t->is_cancelled = true;
+    if (t->is_search) {
+        t->job->credit = INT64_MAX; // what is certain and still here, and the rest of the best text, come first
+    } else {
+        send_end(t, "cancelled");
+        t->job->has_ended = true; // nothing is sent after this message
+    }
     job_cancel(t->job);
 }
 static void act_pause(socket_stream *t, const message *m) {
