@@ -21,6 +21,12 @@ double draft_share_ns(const struct strategy_slot *slot, int32_t n_rows, int32_t 
     return step_time_least_ns(slot->time, (size_t)(n_rows * n_streams)) / n_streams;
 }
 
+double draft_most_share_ns(const struct strategy_slot *slot, int32_t n_rows, int32_t n_streams) {
+    const size_t n = (size_t)(n_rows * n_streams), n_known = slot->time->n_largest;
+    if (n <= n_known || n_known == 0) return step_time_ns(slot->time, n) / n_streams;
+    return step_time_ns(slot->time, n_known) * (double)n / (double)n_known / n_streams;
+}
+
 void draft_pay_learn(struct draft_pay *p, const struct draft_odds *odds, const struct draft *draft) {
     double more[DRAFT_MOST];
     draft_expect(odds, draft, more);

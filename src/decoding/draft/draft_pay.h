@@ -19,6 +19,8 @@ struct draft_pay {
 bool draft_pays(const struct draft_pay *p, double cost_ns, const struct draft_ask *ask);
 // This stream's share of the least that a step of a slot takes with so many rows of each of n_streams. 0: too few were measured.
 double draft_share_ns(const struct strategy_slot *slot, int32_t n_rows, int32_t n_streams);
+// The most that it may be: rows beyond those of any step that was measured are taken to cost what they would in steps of that many. 0: nothing was measured.
+double draft_most_share_ns(const struct strategy_slot *slot, int32_t n_rows, int32_t n_streams);
 // A draft was made, of guesses with these odds.
 void draft_pay_learn(struct draft_pay *p, const struct draft_odds *odds, const struct draft *draft);
 

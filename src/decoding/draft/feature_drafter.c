@@ -13,10 +13,12 @@
 // so again where features were not kept. EAGLE-3's features are three hidden states, of which a matrix, a part of its own, makes one.
 #include "decoding/draft/feature_drafter.h"
 #include "base/mem.h"
+#include "decoding/draft/draft_account.h"
 #include "decoding/draft/draft_pay.h"
 #include "decoding/draft/draft_top.h"
 #include "decoding/draft/feature_layer.h"
 #include "decoding/draft/guess_pool.h"
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -46,6 +48,7 @@ struct feature_drafter {
     int32_t n;           // tokens of the text that the draft follows
     int32_t least, most; // as asked
     struct draft_step step;
+    double lose_ns; // that this draft may take, should no guess be right; with `least` any time
     struct draft_pay pay;
     float mean_levels;
     // The tree, and the rows behind which it grows.
@@ -206,6 +209,23 @@ static void look_ahead(struct feature_drafter *d) {
     d->base.slot = d->layers[d->layer].slot;
 }
 
+// What may be spent on heads, should no guess be right, beside a row for a guess. reach: how often one is.
+static double may_spend(const struct feature_drafter *d, double reach) {
+    const struct draft_step *const s = &d->step;
+    const double hope = draft_account_hope(reach * s->ns[0] / s->n_tokens, s->ns[0] / s->n_streams);
+    return d->lose_ns + hope - (s->most_ns[1] - s->ns[0]);
+}
+
+// The layer begins again with the last features where to read all that wait may take too long.
+static void leave_out_early(struct feature_drafter *d) {
+    const struct strategy_slot *const slot = &d->env->slots[d->layers[0].slot];
+    const double left = may_spend(d, (double)d->pay.more[0]);
+    const int32_t n_all = feature_ring_n(features_of(d));
+    int32_t n = n_all;
+    while (n > 1 && draft_most_share_ns(slot, n, d->step.n_streams) > left) n--;
+    feature_ring_skip(features_of(d), n_all - n);
+}
+
 static rn_status plan(drafter *base, int32_t n, const struct draft_ask *ask, bool *pays, rn_error *err) {
     struct feature_drafter *d = (struct feature_drafter *)base;
     const rn_status st = drop_nodes(d, err);
@@ -213,12 +233,14 @@ static rn_status plan(drafter *base, int32_t n, const struct draft_ask *ask, boo
     d->n = n;
     d->least = ask->least, d->most = ask->most;
     d->step = *ask->step;
+    d->lose_ns = ask->least > 0 ? INFINITY : ask->lose_ns;
     guess_pool_clear(&d->pool);
     d->n_hidden = d->n_levels = d->n_beams = d->n_chained = 0;
     d->spent_ns = 0;
     d->is_full = d->is_over = false;
     // The last token's own row follows; where those before it have none either, there is no feature to begin with.
     if (st != RN_OK || features_of(d)->to != n - 1 || feature_ring_n(features_of(d)) == 0) return st;
+    if (d->step.ns[0] > 0) leave_out_early(d);
     feature_layer_make_room(&d->layers[0], d->env, FEATURE_PLACES);
     *pays = draft_pays(&d->pay, expected_ns(d), ask);
     look_ahead(d);
@@ -356,6 +378,25 @@ static void add_guesses(struct feature_drafter *d, const struct pool_node *paren
 
 static int32_t least_of(int32_t a, int32_t b) { return a < b ? a : b; }
 
+// What rows of another level may take at the most.
+static double most_level_ns(const struct feature_drafter *d, int32_t n_beams) {
+    double ns = 0;
+    for (int32_t i = layer_behind(d->n_levels - 1, d->n_layers); i < d->n_layers; i++)
+        ns += draft_most_share_ns(&d->env->slots[d->layers[i].slot], n_beams, d->step.n_streams);
+    for (int32_t i = 1; i < d->n_layers && d->n_levels == 1; i++) // pairs that wait
+        ns += draft_most_share_ns(&d->env->slots[d->layers[i].slot], feature_ring_n(&d->layers[i].inputs),
+                                  d->step.n_streams);
+    return ns;
+}
+
+// So many of the guesses that a level behind them takes no longer than may be lost.
+static int32_t affordable(const struct feature_drafter *d, int32_t most) {
+    if (d->pool.n == 0 || d->step.ns[0] == 0) return most;
+    const double left = may_spend(d, (double)d->pool.nodes[0].reach) - d->spent_ns;
+    while (most > 0 && most_level_ns(d, most) > left) most--;
+    return most;
+}
+
 // A level is done: behind which guesses does the head look next?
 static rn_status choose_beams(struct feature_drafter *d, rn_error *err) {
     int32_t room = FEATURE_PLACES - d->n_hidden;
@@ -367,8 +408,9 @@ static rn_status choose_beams(struct feature_drafter *d, rn_error *err) {
                                      .most = d->most,
                                      .spent_ns = d->spent_ns,
                                      .level_ns = level_ns(d, d->n_levels)};
-    d->n_beams = guess_pool_next(&d->pool, &costs, d->least > 0 && d->n_levels < FORCED_LEVELS, d->beams,
-                                 least_of(room, MOST_WIDE));
+    room = affordable(d, least_of(room, MOST_WIDE));
+    d->n_beams =
+        room > 0 ? guess_pool_next(&d->pool, &costs, d->least > 0 && d->n_levels < FORCED_LEVELS, d->beams, room) : 0;
     d->layer = d->n_chained > 0 ? d->n_chained - 1 : 0;
     d->is_over = d->n_beams == 0;
     return d->is_over ? drop_nodes(d, err) : RN_OK;

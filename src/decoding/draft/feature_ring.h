@@ -31,6 +31,10 @@ static inline float *feature_ring_at(const struct feature_ring *r, int32_t at) {
     return r->data + (size_t)(at % FEATURES_MOST) * (size_t)r->width;
 }
 static inline int32_t feature_ring_n(const struct feature_ring *r) { return r->to - r->from; }
+// The first n are not to be read.
+static inline void feature_ring_skip(struct feature_ring *r, int32_t n) {
+    if (n > 0) r->has_gap = true, r->from += n;
+}
 // Only those before position n stay, and those from n_read <= n on are to be read again. Returns how many of those that were read are to be taken back.
 int32_t feature_ring_cut(struct feature_ring *r, int32_t n_read, int32_t n);
 
