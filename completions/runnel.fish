@@ -525,6 +525,7 @@ complete -c runnel -n '__runnel_command_is serve' -l output-format -a 'none thin
 complete -c runnel -n '__runnel_command_is serve' -l host -x -d 'address to listen at'
 complete -c runnel -n '__runnel_command_is serve' -l port -x -d 'port'
 complete -c runnel -n '__runnel_command_is serve' -l no-page -d 'serve the API only, without the page at /'
+complete -c runnel -n '__runnel_command_is serve' -l mcp -x -d 'offer the tools of this MCP server'
 complete -c runnel -n '__runnel_command_is serve' -l drain-seconds -x -d 'after SIGTERM, how long running answers may take'
 complete -c runnel -n '__runnel_command_is serve' -l tls-cert -F -r -d 'certificate chain'
 complete -c runnel -n '__runnel_command_is serve' -l tls-key -F -r -d 'its private key'

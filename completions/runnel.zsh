@@ -574,6 +574,7 @@ _runnel() {
       '--host=[address to listen at]:ADDRESS: ' \
       '--port=[port]:N: ' \
       '--no-page[serve the API only, without the page at /]' \
+      '*--mcp=[offer the tools of this MCP server]:URL: ' \
       '--drain-seconds=[after SIGTERM, how long running answers may take]:N: ' \
       '--tls-cert=[certificate chain]:FILE:_files' \
       '--tls-key=[its private key]:FILE:_files' \

@@ -14,6 +14,7 @@ import {withDefaults} from './settings_model.js';
 import {Sidebar} from './sidebar.js';
 import {listConversations, onOtherTab, onStoreError, openStore, readConversation, saveConversation} from './store.js';
 import {runs, Talk} from './talk.js';
+import {setServers} from './tools.js';
 import {chooseLanguage, chosenLanguage, language, languages, t} from './words.js';
 
 const LAST = 'runnel-settings';
@@ -35,6 +36,7 @@ async function ask() {
   const [list, found, adapters] = await Promise.all([getJson('v1/models'), getJson('props'), getJson('lora-adapters')]);
   models = list.data;
   props = {...found, adapters};
+  setServers(props.mcp_servers);
   Object.assign(compare, {props, models});
 }
 
@@ -254,7 +256,7 @@ async function send(text, files = []) {
     notice.firstChild.textContent = t('The server cannot be reached: what you wrote stays here.');
     return false;
   }
-  if (talk.last?.state === 'running') {
+  if (talk.last?.state === 'running' || talk.isCalling()) {
     toast(t('The answer is still coming: wait for it, or stop it (Escape).'));
     return false;
   }

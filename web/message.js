@@ -1,4 +1,5 @@
 // One message on the page: its text, reasoning, tool calls, and the buttons below.
+import {CallsView} from './calls.js';
 import {announce, copyText, fill, h, iconButton, toast} from './dom.js';
 import {writtenNodes} from './fences.js';
 import {fileNodes} from './files.js';
@@ -27,12 +28,12 @@ export class MessageView {
     this.body = h('.body');
     this.thought = h('details.thought', h('summary', t('Thoughts')), h('.thought-text'));
     this.answers = h('details.answers', {hidden: true});
-    this.calls = h('.calls');
+    this.calls = new CallsView(h('.calls'));
     this.state = h('.state');
     this.foot = h('details.foot', {hidden: true}, h('summary', {title: t('Figures')}), h('.foot-all'));
     this.who = h('h2.who');
     this.tools = h('.tools', {role: 'toolbar', 'aria-label': t('Message')});
-    this.el.append(this.who, this.thought, this.body, this.answers, this.calls, this.state, h('.under', this.tools, this.foot));
+    this.el.append(this.who, this.thought, this.body, this.answers, this.calls.el, this.state, h('.under', this.tools, this.foot));
     this.thoughtView = new MarkdownView(this.thought.lastChild);
     if (this.message.role === 'assistant') this.markdown = new MarkdownView(this.body);
     this.foot.addEventListener('toggle', () => { if (this.foot.open && !this.run && this.gaps === undefined) this.loadGaps(); });
@@ -50,7 +51,7 @@ export class MessageView {
     if (this.isAsleep) return this.refresh(message);
     const all = this.talk.tree.siblings(message.id);
     const key = [message.rev, message.state, message.finish, Boolean(message.error), all.length, all.indexOf(message)].join();
-    if (message === this.message && key === this.key && message.state !== 'running') return null;
+    if (message === this.message && key === this.key && message.state !== 'running') return this.calls.show(message, this.talk);
     this.key = key;
     return this.refresh(message);
   }
@@ -81,7 +82,7 @@ export class MessageView {
     }
     if (!this.isTokens) this.text();
     this.showAnswers();
-    this.showCalls();
+    this.calls.show(m, this.talk);
     this.showState();
     const figures = run ? run.answer.figures() : m.figures;
     this.foot.hidden = !figures || !shortFigures(figures);
@@ -94,8 +95,11 @@ export class MessageView {
     fill(all, figureLine(figures, gaps), seed !== undefined && h('span.seed', t('seed {seed}', {seed})));
   }
 
-  // An answer has the name of its model.
-  name() { return (this.message.role === 'assistant' && (this.message.model || this.message.settings?.model)) || NAMES[this.message.role]; }
+  // An answer has the name of its model, a result that of its tool.
+  name() {
+    if (this.message.role === 'tool' && this.message.name) return t(this.message.isError ? '{name} failed' : 'Result of {name}', {name: this.message.name});
+    return (this.message.role === 'assistant' && (this.message.model || this.message.settings?.model)) || NAMES[this.message.role];
+  }
 
   async loadGaps() {
     this.gaps = [];
@@ -106,7 +110,7 @@ export class MessageView {
   text() {
     const {message: m} = this;
     if (!this.markdown) {
-      if (this.shown !== m.content || !this.body.firstChild) this.body.replaceChildren(...(m.role === 'user' ? [...fileNodes(m.files), ...writtenNodes(m.content)] : [h('p.plain', {dir: 'auto'}, m.content)]));
+      if (this.shown !== m.content || !this.body.firstChild) this.body.replaceChildren(...(m.role === 'user' ? [...fileNodes(m.files), ...writtenNodes(m.content)] : [h('p.plain', {dir: 'auto', tabindex: '0'}, m.content)]));
       this.shown = m.content;
       return;
     }
@@ -132,29 +136,6 @@ export class MessageView {
     if (!list) return;
     this.answers.replaceChildren(h('summary', t('{n} answers, the best first', {n: list.length})),
       h('ol', list.map(q => h('li', h('span.hint', t('score {score}', {score: q.score.toFixed(4)})), h('p.plain', {dir: 'auto'}, q.text.trim())))));
-  }
-
-  showCalls() {
-    const calls = this.message.calls || [];
-    const text = JSON.stringify(calls);
-    if (text === this.callText) return;
-    this.callText = text;
-    const isOver = this.message.state !== 'running';
-    const form = c => h('form.result', {onsubmit: e => this.answerCall(e, c)},
-      h('label', t('Result of {name}', {name: c.name}), h('textarea', {rows: '2', name: 'result', required: true})), h('button', {type: 'submit'}, t('Send result')));
-    this.calls.replaceChildren(...calls.filter(Boolean).map(c => h('details.call', {open: true}, h('summary', t('Calls {name}', {name: c.name || '...'})),
-      h('pre', {tabindex: '0'}, h('code', pretty(c.arguments))), isOver && form(c))));
-    this.callText = isOver ? text : '';
-  }
-
-  answerCall(e, call) {
-    e.preventDefault();
-    const text = new FormData(e.target).get('result');
-    const tool = this.talk.add('tool', this.talk.last.id, {content: text, callId: call.id, name: call.name});
-    const answered = this.talk.tree.path().filter(m => m.role === 'tool').map(m => m.callId);
-    this.talk.keepMessage(tool);
-    if (this.message.calls.every(c => answered.includes(c.id))) this.talk.begin(tool.id, this.talk.c.settings);
-    else this.talk.say('change');
   }
 
   showState() {
@@ -237,8 +218,4 @@ export class MessageView {
     this.refresh();
     this.tools.querySelector('[data-do=tokens]')?.focus();
   }
-}
-
-function pretty(json) {
-  try { return JSON.stringify(JSON.parse(json), null, 2); } catch { return json; }
 }

@@ -4,6 +4,7 @@ import {dialog, fill, h, iconButton, toast} from './dom.js';
 import {dropPreset, ownPresets, savePreset} from './own_presets.js';
 import {ApiError, postJson} from './api.js';
 import {DEFAULTS, effective, readSchema, readTools, readVariables, withDefaults} from './settings_model.js';
+import {toolServers} from './tool_servers.js';
 import {t} from './words.js';
 
 const openFolds = new Set();       // names of the parts that stay open
@@ -264,7 +265,7 @@ export class SettingsForm {
     };
     return [labelled(t('What does not fit the context'), truncate),
       labelled(t('Alternatives kept of each token'), alternatives, t('for the token view; -1: no token data')),
-      [this.area('tools', t('Tools'), 4, t('a JSON array, as OpenAI has them'), readTools),
+      [toolServers(this.settings.mcp, mcp => this.change({mcp})), this.area('tools', t('Tools'), 4, t('a JSON array, as OpenAI has them'), readTools),
         this.area('variables', t('Template variables'), 2, `${t('a JSON object')}, {"enable_thinking": false}`, readVariables)],
       h('button', {type: 'button', onclick: reset}, t('All to default'))];
   }

@@ -2,7 +2,7 @@
 import {withFiles} from './files.js';
 
 export const DEFAULTS = {model: '', saved: '', system: '', preset: '', strategy: '', values: {}, seed: '', stop: [], max_tokens: '', truncate: 'old', tools: '', variables: '', schema: '', lora: {},
-  alternatives: 5};
+  alternatives: 5, mcp: []};
 
 // Completes settings, also those from a file or an older version of the page: values of a wrong type are ignored.
 export function withDefaults(s) {
@@ -10,7 +10,7 @@ export function withDefaults(s) {
   for (const name of Object.keys(DEFAULTS)) if (typeof s?.[name] === typeof DEFAULTS[name] && s[name] !== null) out[name] = s[name];
   out.values = Object.fromEntries(Object.entries(out.values).filter(([, v]) => Number.isFinite(v)));
   out.lora = Object.fromEntries(Object.entries(out.lora).filter(([, v]) => Number.isFinite(v) && Math.abs(v) <= 1000));
-  out.stop = Array.isArray(out.stop) ? out.stop.filter(v => typeof v === 'string') : [];
+  for (const name of ['stop', 'mcp']) out[name] = Array.isArray(out[name]) ? out[name].filter(v => typeof v === 'string') : [];
   return out;
 }
 

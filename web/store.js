@@ -128,7 +128,7 @@ const isList = of => v => Array.isArray(v) && v.every(of);
 const isAlternative = v => isObject(v) && isNumber(v.id) && isText(v.piece) && (isNumber(v.logprob) || v.logprob === null);
 const messageKinds = {
   id: isText, role: isText, content: isText, reasoning: isText, finish: isText, detail: isText, name: isText, model: isText, callId: isText,
-  seed: isNumber, branched: isNumber, dropped: isNumber, compare: v => v === true,
+  seed: isNumber, branched: isNumber, dropped: isNumber, compare: v => v === true, isError: v => v === true,
   settings: isObject, usage: isNumbers, timing: isNumbers, figures: isNumbers, error: v => isObject(v) && isText(v.message),
   files: isList(f => isObject(f) && isText(f.name) && isText(f.text) && (f.tokens === undefined || isNumber(f.tokens))),
   sequences: isList(q => isObject(q) && isText(q.text) && Number.isFinite(q.score)),

@@ -4,8 +4,9 @@ import {Answer, emptyData} from './answer.js';
 import {postJson} from './api.js';
 import {unique} from './dom.js';
 import {Generation} from './generate.js';
-import {messagesOf, plainText, requestOf, withDefaults} from './settings_model.js';
+import {messagesOf, plainText, readTools, requestOf, withDefaults} from './settings_model.js';
 import {readData, readMessages, removeMessages, saveConversation, saveMessage} from './store.js';
+import {consentOf, handOver, isCalling, mayGoOn, runCall, stopCall, stopCalls, toolsOf} from './tools.js';
 import {ROOT, Tree} from './tree.js';
 import {t} from './words.js';
 
@@ -32,6 +33,7 @@ export class Talk extends EventTarget {
     // The parent may have been removed in another tab.
     for (const m of messages || []) if (m.parent !== ROOT && !known.has(m.parent)) m.parent = ROOT;
     this.stored = known;
+    this.owners = new Map();        // settings of tools -> {name: {url, tool}}
     this.tree = new Tree(messages || [], this.c.selected);
     this.isNew = !conversation;
     for (const run of runs.values()) if (run.talk.c.id === this.c.id) this.tree.add(run.message);
@@ -40,6 +42,7 @@ export class Talk extends EventTarget {
   static async open(info, conversation) {
     const talk = new Talk(info, conversation, await readMessages(conversation.id));
     for (const run of runs.values()) if (run.talk.c.id === talk.c.id) run.talk = talk;
+    handOver(talk);
     for (const m of talk.tree.byId.values()) if (m.state === 'running' && !runs.has(m.id)) talk.takeUp(m);
     return talk;
   }
@@ -70,7 +73,8 @@ export class Talk extends EventTarget {
   }
 
   get last() { return this.tree.path().at(-1); }
-  isRunning() { return [...runs.values()].some(r => r.talk.c.id === this.c.id); }
+  isRunning() { return this.isCalling() || [...runs.values()].some(r => r.talk.c.id === this.c.id); }
+  isCalling() { return isCalling(this.c.id); }
   model(settings) { return this.info().models.find(m => m.id === settings.model) || this.info().models[0]; }
 
   // Sends a user message and begins one answer, or one for each of several settings.
@@ -152,6 +156,8 @@ export class Talk extends EventTarget {
     if (!model || model.meta.can_chat) {
       const tokens = goesOn ? data.tokens : [], says = goesOn && !tokens.length && message.content;
       body.messages = messagesOf(settings.system, says ? [...above, message] : above);
+      const {list} = await this.toolsOf(message);
+      if (list.length) body.tools = [...body.tools || [], ...list];
       if (tokens.length) body.reply_tokens = tokens;
       else if (says) body.continue_final_message = true;
       return body;
@@ -204,6 +210,63 @@ export class Talk extends EventTarget {
     await saveMessage(message, data);
     run.talk.say('change');
     run.talk.say('ended', message);
+    if (message.state === 'done' && message.calls?.length) await run.talk.callAllowed(message);
+  }
+
+  // The tools of MCP servers that an answer may call. Those that are compared have none.
+  async toolsOf(message) {
+    const {mcp = [], tools = ''} = message.settings || {};
+    if (!mcp.length || message.compare) return {list: [], owners: new Map()};
+    const found = await toolsOf(mcp, readTools(tools) || []);
+    this.owners.set(JSON.stringify([mcp, tools]), found.owners);
+    return found;
+  }
+
+  // Who has the tool of a call: {url, tool}. Undefined: nobody, or it is not known yet; then `change` follows.
+  ownerOf(message, call) {
+    const {mcp = [], tools = ''} = message.settings || {}, key = JSON.stringify([mcp, tools]);
+    if (!mcp.length || message.compare) return undefined;
+    if (!this.owners.has(key)) {
+      this.owners.set(key, new Map());
+      this.toolsOf(message).then(() => this.say('change'), () => { /* the user answers the call */ });
+    }
+    return this.owners.get(key).get(call.name);
+  }
+
+  // The results below an answer's calls that are shown.
+  resultsOf(message) {
+    const list = [];
+    for (let m = this.tree.shownChild(message.id); m?.role === 'tool'; m = this.tree.shownChild(m.id)) list.push(m);
+    return list;
+  }
+  resultOf(message, call) { return this.resultsOf(message).find(m => m.callId === call.id); }
+
+  // Takes the result of a call; once all of an answer's calls have one, the next answer begins.
+  answerCall(message, call, text, more = {}) {
+    if (!this.tree.get(message.id) || this.resultOf(message, call)) return null;
+    const result = this.add('tool', (this.resultsOf(message).at(-1) || message).id, {content: text, callId: call.id, name: call.name, ...more});
+    const saved = this.keepMessage(result);
+    if (message.calls.every(c => this.resultOf(message, c))) this.begin(result.id, this.c.settings);
+    else this.say('change');
+    return saved;
+  }
+
+  async callTool(message, call) {
+    const result = await runCall(this, message, call, this.ownerOf(message, call));
+    if (result) await result.talk.answerCall(message, call, result.text, result.isError ? {isError: true} : {});
+  }
+
+  allowTool(message, call) {
+    consentOf(this.c.id).allow(this.ownerOf(message, call));
+    return this.callAllowed(message);
+  }
+
+  // Calls what the user has allowed for the conversation, unless it went on for long without a word from them.
+  async callAllowed(message) {
+    if (await this.toolsOf(message).catch(() => null) === null) return;
+    const consent = consentOf(this.c.id), open = message.calls.filter(c => !this.resultOf(message, c));
+    const allowed = open.filter(c => { const owner = this.ownerOf(message, c); return owner && consent.allows(owner); });
+    if (mayGoOn([...this.tree.above(message.id), message])) await Promise.all(allowed.map(c => this.callTool(message, c)));
   }
 
   // An answer whose stream is gone goes on from its last whole text, or from the beginning where calls of tools had begun.
@@ -251,7 +314,10 @@ export class Talk extends EventTarget {
     run.isStopped = true;
     run.generation?.stop();
   }
-  stopAll() { for (const [id, run] of runs) if (run.talk.c.id === this.c.id) this.stop(id); }
+  stopAll() {
+    stopCalls(this.c.id);
+    for (const [id, run] of runs) if (run.talk.c.id === this.c.id) this.stop(id);
+  }
 
   select(id) {
     this.tree.select(id);
@@ -263,7 +329,10 @@ export class Talk extends EventTarget {
   async remove(id) {
     const below = [this.tree.get(id)];
     for (let i = 0; i < below.length; i++) below.push(...this.tree.children(below[i].id));
-    below.forEach(m => this.stop(m.id));
+    for (const m of below) {
+      this.stop(m.id);
+      m.calls?.forEach(c => stopCall(m, c));
+    }
     const data = await Promise.all(below.map(m => readData(m.id))), selected = {...this.c.selected};
     this.tree.remove(id);
     this.say('change');

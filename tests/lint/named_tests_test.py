@@ -9,13 +9,14 @@ BACKENDS = ('device', 'composite')      # the same programs again: tests/CMakeLi
 
 
 def programs():
-    """MODULE.NAME -> its text."""
-    return {f'{path.parent.name}.{path.stem}': path.read_text()
+    """MODULE.NAME -> its text. Those in web/ start what is written in JavaScript beside them."""
+    scripts = ''.join(path.read_text() for path in (ROOT / 'tests/web').glob('*.mjs'))
+    return {f'{path.parent.name}.{path.stem}': path.read_text() + (scripts if path.parent.name == 'web' else '')
             for path in (ROOT / 'tests').rglob('*_test.*') if path.suffix in ('.c', '.py') and 'node_modules' not in path.parts}
 
 
 def names(text):
-    return re.findall(r'^(?:TEST\(|@test\s+def )(\w+)', text, re.MULTILINE)
+    return re.findall(r'^(?:TEST\(|@test\s+def |test\((?:async )?function )(\w+)', text, re.MULTILINE)
 
 
 def named(page):

@@ -123,7 +123,7 @@ def what_is_given_at_start_is_counted():
     with Folder() as folder:
         file = scripted(folder)
         given = {       # option: (limit, the nth)
-            '-m': (8, lambda i: f'm{i}={file}'), '--alias': (64, lambda i: f'a{i}'), '--cors': (64, lambda i: f'https://{i}.example'),
+            '-m': (8, lambda i: f'm{i}={file}'), '--alias': (64, lambda i: f'a{i}'), '--cors': (64, lambda i: f'https://{i}.example'), '--mcp': (8, lambda i: f'http://{i}.example/mcp'),
             '--allow-host': (64, lambda i: f'{i}.example'), '--trusted-proxy': (64, lambda i: f'192.0.2.{i}'), '--api-key': (64, lambda i: f'key-of-some-length-{i}')}
         most = [word for option, (n, make) in given.items() for i in range(n) for word in (option, make(i))]
         with Server(*most, program=True) as s:

@@ -65,6 +65,22 @@ def the_policy_lets_nothing_in_from_elsewhere():
 
 
 @test
+def servers_of_tools_that_were_named_are_told_and_may_be_asked():
+    """Their origins are in the policy, the addresses behind the key."""
+    urls = ('https://tools.example/mcp?key=x', 'http://127.0.0.1:9000/mcp', 'https://tools.example/other')
+    with serving(MODEL, '--api-key', KEY, *(word for url in urls for word in ('--mcp', url))) as s:
+        for path in ('/', '/page/main.js', '/page/sw.js'):
+            policy = s.get(path).header('content-security-policy')
+            check("; connect-src 'self' https://tools.example http://127.0.0.1:9000; manifest-src" in policy, policy)
+        equal(s.get('/props', f'Authorization: Bearer {KEY}').json['mcp_servers'], list(urls))
+        s.get('/props').refuses(401, 'invalid_api_key')
+    with serving(MODEL) as s:
+        equal(s.get('/props').json['mcp_servers'], [])
+    runnel('serve', '--mcp', 'tools.example').fails(2, "--mcp: 'tools.example' begins neither with http:// nor https://")
+    runnel('serve', *['--mcp', 'http://h/'] * 9).fails(2, '--mcp: is given more than 8 times')
+
+
+@test
 def the_page_needs_no_key_and_what_it_asks_for_does():
     with serving(MODEL, '--api-key', KEY) as s:
         for name in FILES:

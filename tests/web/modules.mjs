@@ -1,18 +1,11 @@
 // tests/web/modules.mjs - syntax, event streams at every cut, trees, search, settings, metrics, colours of tokens.
 import {spawnSync} from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import {fileURLToPath, pathToFileURL} from 'node:url';
+import './mcp_client.mjs';
+import {folder, load} from './modules_folder.mjs';
 import {assert, run, test} from './rig.mjs';
 
-// Node takes .js for modules where a package.json says so, and web/ has none.
-const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'runnel-web.'));
-fs.cpSync(path.join(path.dirname(fileURLToPath(import.meta.url)), '../../web'), folder, {recursive: true});
-fs.writeFileSync(path.join(folder, 'package.json'), '{"type": "module"}');
-process.on('exit', () => fs.rmSync(folder, {recursive: true, force: true}));
-globalThis.addEventListener ??= () => {};
-const load = name => import(pathToFileURL(path.join(folder, name)));
 const {EventReader} = await load('sse.js'), {Tree, ROOT} = await load('tree.js'), {fold, matchAt, snippet, words} = await load('search.js');
 const {effective, messagesOf, plainText, requestOf, withDefaults} = await load('settings_model.js'), {commonLength, partingWords} = await load('parting.js'), {Answer, emptyData} = await load('answer.js');
 const {blocksOf} = await load('markdown_syntax.js'), {piecesOf} = await load('fences.js'), {linesOf} = await load('code.js');

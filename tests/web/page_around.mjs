@@ -4,5 +4,6 @@ import './page_links.mjs';
 import './page_files.mjs';
 import './page_looks.mjs';
 import './page_design.mjs';
+import './page_mcp.mjs';
 import './page_hosts.mjs';
 await run();

@@ -4,6 +4,7 @@
 Needs node, the npm package playwright-core ($RUNNEL_PLAYWRIGHT, else tests/web/node_modules) and Chromium ($RUNNEL_CHROMIUM, else what is
 in PATH): ./dev setup --web. Without them it says SKIP. Arguments: parts of names to run.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -59,6 +60,14 @@ def missing():
     return package, browser
 
 
+@contextlib.contextmanager
+def tool_server():
+    """The address of an MCP server, which ends with its standard input."""
+    with subprocess.Popen(['node', HERE / 'mcp_server.mjs'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        yield child.stdout.readline().strip()
+        child.stdin.close()
+
+
 def main(driver='page.mjs'):
     found = missing()
     if isinstance(found, str):
@@ -70,9 +79,9 @@ def main(driver='page.mjs'):
         script = folder / 'script.gguf'
         script.write_bytes(script_model.make(SCRIPTS, ECHO))
         tone = lora_file.write(folder / 'tone.gguf', script, size=1e-6)       # changes no answer
-        with serving(script, '-m', f'stories={chat_model(folder)}', '--lora', f'{tone}=0', '--output-format', 'hermes', '--beams', '4', '--access-log', 'none') as two, \
+        with tool_server() as mcp, serving(script, '-m', f'stories={chat_model(folder)}', '--lora', f'{tone}=0', '--output-format', 'hermes', '--beams', '4', '--access-log', 'none', '--mcp', mcp) as two, \
                 serving(pathlib.Path(PROGRAM).parent.parent.parent / 'models/stories.gguf', '--api-key', KEY, '--access-log', 'none') as locked:
-            given = {'playwright': str(found[0]), 'chromium': found[1], 'two': two.port, 'locked': locked.port, 'key': KEY,
+            given = {'playwright': str(found[0]), 'chromium': found[1], 'two': two.port, 'locked': locked.port, 'key': KEY, 'mcp': mcp,
                      'pictures': os.environ.get('RUNNEL_PICTURES', '')}
             done = subprocess.run(['node', HERE / driver, *sys.argv[1:]], env={**os.environ, 'RUNNEL_PAGE_TEST': json.dumps(given)},
                                   stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)

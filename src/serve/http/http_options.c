@@ -1,6 +1,7 @@
 // serve/http/http_options.c - the options of the HTTP server; docs/limits.md explains their defaults.
 #include "app/numbers.h"
 #include "serve/http/http_server.h"
+#include "serve/http/mcp_origins.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -60,6 +61,15 @@ static bool add_origin(void *o, const char *value, char *why) {
     return add_item(&((http_options *)o)->origins, value, why);
 }
 
+static bool add_mcp(void *o, const char *value, char *why) {
+    text_list *const list = &((http_options *)o)->mcp;
+    if (list->n == MCP_SERVERS) {
+        snprintf(why, NUMBER_WHY, "is given more than %d times", MCP_SERVERS);
+        return false;
+    }
+    return mcp_url_check(value, why, NUMBER_WHY) && add_item(list, value, why);
+}
+
 static bool add_proxy(void *o, const char *value, char *why) {
     return trusted_proxies_add(&((http_options *)o)->proxies, value, why, NUMBER_WHY);
 }
@@ -71,6 +81,10 @@ const option http_address_rows[HTTP_ADDRESS_ROWS] = {
      .help = "port; 0: one that is free (default 8080)"},
     {0, "no-page", NULL, OPTION_FLAG, offsetof(http_options, no_page),
      .help = "serve the API only, without the page at /"},
+    {0, "mcp", "URL", OPTION_EACH, .each = add_mcp,
+     .help =
+         "offer the tools of this MCP server (streamable HTTP) in the page; the browser asks it, not this program; "
+         "repeatable"},
     {0, "drain-seconds", "N", OPTION_INT, offsetof(http_options, drain_seconds), 0, 86400,
      .help = "after SIGTERM, how long running answers may take (default 30)"},
 };

@@ -26,6 +26,7 @@ typedef struct http_options {
     bool no_auth; // allows an address that other machines reach without a key
     bool no_page; // serves nothing at / and below /page/
     text_list keys, hosts, origins;
+    text_list mcp; // addresses that http/mcp_origins.h has checked
     trusted_proxies proxies;
     const char *key_file, *tls_cert, *tls_key, *access_log;
     int32_t max_connections, max_connections_address;            // 0: http_connections_fit()
@@ -36,7 +37,7 @@ typedef struct http_options {
 } http_options;
 
 void http_options_init(http_options *o);
-enum { HTTP_ADDRESS_ROWS = 4, HTTP_TLS_ROWS = 2, HTTP_ACCESS_ROWS = 7, HTTP_LIMIT_ROWS = 13 };
+enum { HTTP_ADDRESS_ROWS = 5, HTTP_TLS_ROWS = 2, HTTP_ACCESS_ROWS = 7, HTTP_LIMIT_ROWS = 13 };
 extern const option http_address_rows[HTTP_ADDRESS_ROWS], http_tls_rows[HTTP_TLS_ROWS],
     http_access_rows[HTTP_ACCESS_ROWS], http_limit_rows[HTTP_LIMIT_ROWS];
 

@@ -2,6 +2,8 @@
 // send the key.
 #include "serve/status/page.h"
 #include "serve/api/api_error.h"
+#include "serve/http/mcp_origins.h"
+#include "serve/server.h"
 #include "serve/status/page_files.h"
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +37,6 @@ static bool is_known(const char *list, const char *tag) {
 
 void route_page(struct server *s, http_exchange *x, const http_request *r) {
     const page_file *const f = find_file(r->path);
-    (void)s;
     if (!f) {
         api_error e;
         api_fail(&e, API_UNKNOWN_URL, NULL, "path: no such file");
@@ -47,12 +48,20 @@ void route_page(struct server *s, http_exchange *x, const http_request *r) {
     char tag[64], tag_line[80];
     snprintf(tag, sizeof tag, "\"%s%s\"", f->hash, is_gzip ? "-gzip" : "");
     snprintf(tag_line, sizeof tag_line, "ETag: %s", tag);
+    // What the page may ask: this server, and the MCP servers that were named when it was started. Who gets a script into the page, or a
+    // model that the user trusts too much, can send nothing anywhere else.
+    char origins[MCP_ORIGINS_TEXT], policy[sizeof origins + 256];
+    mcp_origins_write(&s->http_options.mcp, origins);
+    snprintf(
+        policy, sizeof policy,
+        "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'%s; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        origins);
     const char *const headers[] = {
         tag_line,
         "Cache-Control: no-cache",
         "Vary: Accept-Encoding",
-        "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        policy,
         "Referrer-Policy: no-referrer",
         "X-Frame-Options: DENY",
         "Cross-Origin-Opener-Policy: same-origin",

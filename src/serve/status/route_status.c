@@ -169,6 +169,9 @@ void route_props(struct server *s, http_exchange *x, const http_request *r) {
     sampling_put_presets(&w, "presets");
     sampling_put_strategies(&w, "strategies", s);
     sampling_put_strategy_options(&w, "strategy_options");
+    json_member_begin(&w, "mcp_servers", '[');
+    for (size_t i = 0; i < s->http_options.mcp.n; i++) json_put_string(&w, s->http_options.mcp.items[i]);
+    json_put_end(&w, ']');
     json_put_end(&w, '}');
     answer(x, &body);
 }
