@@ -107,6 +107,7 @@ test(async function an_answer_at_its_limit_can_be_continued_and_one_that_was_edi
     assert.equal(await text(page), 'No more');
     await press(page, 'continue');
     await page.waitForFunction(q => document.querySelector(q).innerText === 'No more!', `${answers} .body`);
+    await done(page);
     await press(page, 'edit', -1);
     await page.fill('.message.assistant textarea', 'N');
     await page.click('.message.assistant .primary');

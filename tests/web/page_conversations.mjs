@@ -246,7 +246,7 @@ test(async function answers_that_failed_or_say_nothing_are_not_sent_again() {
 
 test(async function an_answer_that_comes_in_one_tab_is_shown_in_the_other_when_it_is_whole() {
   await using({}, async one => {
-    await pace(one, 8);
+    await pace(one, 15);
     await say(one, 'L');
     await one.waitForFunction(q => document.querySelector(q)?.innerText.includes('word2'), `${answers} .body`);
     const two = await open({context: one.context(), hash: await one.evaluate(() => location.hash)});

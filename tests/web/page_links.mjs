@@ -46,7 +46,7 @@ test(async function a_server_that_stays_away_is_said_and_the_answer_goes_on_late
     const wait = async () => {
       for (let i = 0; i < 100 && await page.locator(answers).last().getAttribute('data-state') === 'running'; i++) {
         await page.clock.fastForward(5000);
-        await page.waitForTimeout(50);
+        await page.waitForTimeout(10);
       }
     };
     await page.waitForSelector('.state >> text=/trying again in \\d+ seconds/');

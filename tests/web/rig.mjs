@@ -10,10 +10,14 @@ const tests = [];
 export const test = fn => tests.push(fn);
 export {assert};
 
-export async function run() {
+// only: names of tests; without it, all of them.
+export async function run(only = null) {
   const wanted = process.argv.slice(2);
-  let failed = 0;
+  const unknown = (only || []).filter(name => !tests.some(fn => fn.name === name));
+  let failed = unknown.length;
+  for (const name of unknown) console.log(`FAIL ${name}: there is no such test`);
   for (const fn of tests) {
+    if (only && !only.includes(fn.name)) continue;
     if (wanted.length && !wanted.some(w => fn.name.includes(w))) continue;
     try {
       const skip = (await fn())?.skip;
@@ -32,8 +36,10 @@ export async function run() {
 let browser = null;
 export async function browserOf() {
   if (!browser) {
-    const {chromium} = await import(pathToFileURL(`${given.playwright}/index.mjs`));
-    browser = await chromium.launch({executablePath: given.chromium, args: ['--no-sandbox', '--disable-dev-shm-usage']});
+    const {chromium, firefox} = await import(pathToFileURL(`${given.playwright}/index.mjs`));
+    // The channel makes playwright speak WebDriver BiDi, which Firefox as it is distributed knows.
+    browser = given.firefox ? await firefox.launch({executablePath: given.firefox, channel: 'moz-firefox'})
+      : await chromium.launch({executablePath: given.chromium, args: ['--no-sandbox', '--disable-dev-shm-usage']});
   }
   return browser;
 }
@@ -108,7 +114,7 @@ export async function pace(page, perSecond, bodies = []) {
   await page.route('**/v1/runnel/generate', route => {
     const body = JSON.parse(route.request().postData());
     bodies.push(body);
-    route.continue({postData: JSON.stringify(perSecond ? {...body, max_tokens_per_second: perSecond} : body)});
+    route.continue(perSecond ? {postData: JSON.stringify({...body, max_tokens_per_second: perSecond})} : {});
   });
   return bodies;
 }
