@@ -4,6 +4,7 @@
 #define RUNNEL_CHAT_H
 
 #include <runnel/model.h>
+#include <runnel/picture.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -82,7 +83,7 @@ typedef enum rn_truncate {
 typedef struct rn_chat {
     size_t struct_size;
     // n_messages bytes of JSON: an array of OpenAI's message objects (role, content, tool_calls,
-    // reasoning_content ...).
+    // reasoning_content ...). A content is a text, or an array of parts.
     const char *messages;
     size_t n_messages;
     // n_tools bytes of JSON: an array of tool definitions; NULL: none. A template that leaves them
@@ -106,6 +107,11 @@ typedef struct rn_chat {
     // detected from the template.
     const char *output_format;
     rn_truncate truncate;
+    // The pictures of the messages, of a model with rn_model_add_vision(): each part of a content
+    // with the type "image" stands for the next of them. Read as rn_part.picture is. NULL: such
+    // parts, if there are any, are only what the template writes for them. docs/vision.md
+    const rn_picture *const *pictures;
+    size_t n_pictures;
 } rn_chat;
 RN_API void rn_chat_init_sized(rn_chat *c, size_t struct_size);
 static inline void rn_chat_init(rn_chat *c) { rn_chat_init_sized(c, sizeof *c); }

@@ -468,6 +468,8 @@ rn_status rn_prompt_open(rn_engine *engine, const rn_request *req, rn_prompt **p
             st = chat_prompt_open(s->model_slot, r, &p->chat, &p->format, err);
             p->ids = p->chat.ids;
             p->chat.ids = (struct id_list){0};
+            s->pictures = p->chat.pictures;
+            p->chat.pictures = (struct prompt_pictures){0};
         } else if (st == RN_OK) {
             st = join_parts(s, r, &p->ids, err);
             if (st == RN_OK) st = ids_append(&p->ids, r->reply, r->n_reply, err);

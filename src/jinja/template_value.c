@@ -37,6 +37,19 @@ struct template_value *template_string(struct arena *a, const char *s, size_t n,
     return v;
 }
 
+struct template_value *template_string_of_runs(struct arena *a, const char *s, size_t n,
+                                               const struct template_run *runs, size_t n_runs) {
+    size_t n_bytes;
+    tval *const v = template_string(a, s, n, false);
+    struct tv_runs *const made = arena_alloc(a, sizeof *made);
+    if (!v || !made || !size_mul(n_runs, sizeof *made->run, &n_bytes)) return NULL;
+    *made = (struct tv_runs){.run = arena_alloc(a, n_bytes), .n = n_runs};
+    if (!made->run) return NULL;
+    for (size_t i = 0; i < n_runs; i++) made->run[i] = (struct tv_run){runs[i].end, !runs[i].is_markup};
+    v->str.runs = made;
+    return v;
+}
+
 struct template_value *template_list(struct arena *a, size_t n_items) {
     size_t n_bytes;
     tval *const v = new_value(a, TV_LIST);

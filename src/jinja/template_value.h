@@ -19,6 +19,13 @@ const struct template_value *template_bool(bool b);
 struct template_value *template_int(struct arena *a, int64_t i);
 struct template_value *template_float(struct arena *a, double d);
 struct template_value *template_string(struct arena *a, const char *s, size_t n, bool is_markup);
+// The same with origins of its own for each range: runs[i] ends at runs[i].end. runs: [n_runs], not empty; they are copied.
+struct template_run {
+    size_t end;
+    bool is_markup;
+};
+struct template_value *template_string_of_runs(struct arena *a, const char *s, size_t n,
+                                               const struct template_run *runs, size_t n_runs);
 struct template_value *template_list(struct arena *a, size_t n_items);
 struct template_value *template_dict(struct arena *a, size_t n_items);
 // Adds an item to a list or dictionary with room for it. An existing key gets the new value.

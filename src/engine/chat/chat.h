@@ -7,6 +7,7 @@
 #ifndef RN_ENGINE_CHAT_CHAT_H
 #define RN_ENGINE_CHAT_CHAT_H
 
+#include "engine/vision/prompt_pictures.h"
 #include "jinja/template.h"
 #include "output/output_parser.h"
 #include "tokenizer/id_list.h"
@@ -19,6 +20,8 @@ struct template_tools {
     bool are_known;        // it names them, and does not refuse them
     output_format *format; // of answers where the built-in form is used
     _Atomic(unsigned char) found[2][2];
+    _Atomic(unsigned char)
+        wants_parts; // 0: not known; 1: no; 2: a content that is a text is lost, one in parts is written
 };
 
 struct rn_template {
@@ -28,15 +31,27 @@ struct rn_template {
     struct template_tools *tools; // found by any thread
 };
 
+// What stands for pictures: in renderings, and among tokens around their rows (chat_pictures.c).
+enum { PICTURE_MARK_TOKENS = 2 };
+struct picture_marks {
+    int32_t token, row_token;                   // of the vocabulary, -1: none; of rows
+    struct vocab_str spelling;                  // of `token`; empty: it has none
+    const char *before_in_text, *after_in_text; // where a content is a text
+    int32_t before[PICTURE_MARK_TOKENS], after[PICTURE_MARK_TOKENS];
+    size_t n_before, n_after;
+};
+void picture_marks_make(const struct vision_info *info, const struct vocab *v, struct picture_marks *out);
+
 // chat_prompt.c
 struct chat_prompt {
     struct id_list ids;
-    struct text_buf text; // as rendered
-    size_t answer_from;   // offset of the text that the output parser starts with
-    size_t reply_from;    // offset of the prefilled answer; the text's end if there is none
-    bool has_own_tools;   // tools are in the built-in form: template_tools.format reads the answer
-    int32_t n_dropped;    // messages left out
-    int64_t untruncated;  // tokens with all messages
+    struct prompt_pictures pictures; // not encoded
+    struct text_buf text;            // as rendered
+    size_t answer_from;              // offset of the text that the output parser starts with
+    size_t reply_from;               // offset of the prefilled answer; the text's end if there is none
+    bool has_own_tools;              // tools are in the built-in form: template_tools.format reads the answer
+    int32_t n_dropped;               // messages left out
+    int64_t untruncated;             // tokens with all messages
 };
 struct chat_prompt_plan {
     const rn_chat *chat;
@@ -46,8 +61,10 @@ struct chat_prompt_plan {
     const struct vocab *vocab;
     const tokenizer *tok;
     int32_t n_ctx, max_tokens; // limits that the prompt must fit
-    bool puts_bos;             // puts a begin token where the model requires one and the template writes none
-    bool is_text;              // the text alone, of any length: no ids, unless turns are left out by their number
+    struct vision *vision;     // of a chat with pictures, with their marks
+    struct picture_marks marks;
+    bool puts_bos; // puts a begin token where the model requires one and the template writes none
+    bool is_text;  // the text alone, of any length: no ids, unless turns are left out by their number
 };
 // *p must be zeroed; call chat_prompt_free() whatever is returned. Errors: RN_E_ARG (which message and why, or the template's
 // own error), RN_E_FORMAT (not JSON), RN_E_LIMIT (both lengths), RN_E_UNSUPPORTED (an answer that cannot be continued),

@@ -97,6 +97,7 @@ rn_status conversation_read(const rn_chat *chat, const struct vocab *vocab, stru
     if (st == RN_OK) st = read_part(&c->variables, "variables", chat->variables, chat->n_variables, JSON_OBJECT, err);
     if (st == RN_OK) st = list_messages(c, err);
     if (st == RN_OK) st = chat_calls_read(c, err);
+    if (st == RN_OK) st = chat_pictures_read(c, err);
     return st == RN_OK ? check_continue(c, err) : st;
 }
 
@@ -178,6 +179,16 @@ struct vocab_str conversation_last_text(const struct conversation *c) {
     return v && v->kind == JSON_STRING ? (struct vocab_str){v->text, v->n_text} : (struct vocab_str){"", 0};
 }
 
+// A content where the rendering has another form of it than the message; NULL: it has the same.
+static const struct template_value *content_in_form(struct making *m, const struct json_node *v, bool is_open) {
+    const struct chat_way *const way = m->way;
+    if (v->kind == JSON_ARRAY && way->pictures == CHAT_PICTURES_TEXT)
+        return chat_joined_parts(&m->maker, m->c->marks, v, is_open ? way->marker : "");
+    if (v->kind == JSON_ARRAY && way->pictures == CHAT_PICTURES_URLS && !is_open) return chat_url_parts(&m->maker, v);
+    if (v->kind != JSON_STRING || !way->texts_are_parts) return NULL;
+    return chat_text_part(&m->maker, is_open ? text_and_marker(m, v) : chat_value(&m->maker, v, false));
+}
+
 static bool is_hidden(const struct making *m, const struct json_node *message) {
     return m->way->hides_developer && has_role(message, "developer");
 }
@@ -196,16 +207,23 @@ static const struct template_value *developer_value(struct making *m, const stru
 static const struct template_value *content_with_tools(struct making *m, int32_t i, int32_t end) {
     static const struct json_node hidden = {.kind = JSON_STRING, .text = ""};
     const struct json_node *const message = m->c->message[i];
+    const struct template_value *made = NULL;
     if (m->way->tools == CHAT_TOOLS_GIVEN) return NULL;
-    if (i == m->carrier)
-        return chat_content_and_tools(&m->maker, is_hidden(m, message) ? &hidden : json_member(message, "content"),
-                                      m->tools, m->way->tools == CHAT_TOOLS_USER);
-    return end > i + 1 || chat_has_calls(message) ? chat_calls_text(&m->maker, m->c, i, end) : NULL;
+    if (i == m->carrier) {
+        const struct json_node *const content = is_hidden(m, message) ? &hidden : json_member(message, "content");
+        made = chat_content_and_tools(&m->maker, content, m->tools, m->way->tools == CHAT_TOOLS_USER);
+        if (content && content->kind == JSON_ARRAY) return made;
+    } else if (end > i + 1 || chat_has_calls(message))
+        made = chat_calls_text(&m->maker, m->c, i, end);
+    return made && m->way->texts_are_parts ? chat_text_part(&m->maker, made) : made;
 }
 
 static const struct template_value *member_value(struct making *m, const struct json_node *v, const char *open) {
     if (is_named(v, "role")) return chat_role(&m->maker, v);
-    if (is_named(v, open)) return content_and_marker(m, v);
+    const bool is_open = is_named(v, open);
+    const struct template_value *const other = is_named(v, "content") ? content_in_form(m, v, is_open) : NULL;
+    if (other) return other;
+    if (is_open) return content_and_marker(m, v);
     if (is_named(v, "tool_calls") && v->kind == JSON_ARRAY && !m->way->texts_stay)
         return chat_calls_value(&m->maker, m->c, v);
     return chat_value(&m->maker, v, false);

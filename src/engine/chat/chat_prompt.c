@@ -1,12 +1,14 @@
 // engine/chat/chat_prompt.c - converts a conversation to token ids that fit the context; drops whole turns on request.
 #include "base/mem.h"
 #include "engine/chat/conversation.h"
+#include "engine/picture_handle.h"
 #include <string.h>
 
 #define MORE_ROOM "set a larger context (n_ctx), or truncate to old or middle to drop turns"
 
 void chat_prompt_free(struct chat_prompt *p) {
     mem_free(p->ids.ids);
+    prompt_pictures_free(&p->pictures);
     text_buf_free(&p->text);
     *p = (struct chat_prompt){0};
 }
@@ -34,7 +36,8 @@ static rn_status list_markup(const struct template_output *o, bool all, struct t
 
 // The token ids of a rendering. A begin token is added if the rendering has none and the model requires one, so there is never
 // a second one and never none.
-static rn_status tokenize(const struct chat_prompt_plan *plan, const struct template_output *o, struct id_list *ids,
+static rn_status tokenize(const struct chat_prompt_plan *plan, const struct template_output *o,
+                          struct chat_kept_pictures kept, struct prompt_pictures *pictures, struct id_list *ids,
                           rn_error *err) {
     const bool truncates = plan->chat->truncate != RN_TRUNCATE_NONE;
     const size_t max_ids = truncates ? SIZE_MAX : (size_t)plan->n_ctx;
@@ -42,17 +45,25 @@ static rn_status tokenize(const struct chat_prompt_plan *plan, const struct temp
     size_t n_markup = 0;
     const struct vocab *const v = plan->vocab;
     rn_status st = list_markup(o, plan->chat->parse_special, &markup, &n_markup, err);
-    if (st == RN_OK)
+    if (st == RN_OK && pictures->n)
+        st = chat_tokens_with_pictures(plan, o, markup, n_markup, max_ids, kept, pictures, ids, err);
+    else if (st == RN_OK) {
         st = tokenizer_encode_marked(plan->tok, o->text.n ? o->text.s : "", o->text.n, markup, n_markup, max_ids,
                                      &ids->ids, &ids->n, err);
+        ids->cap = ids->n;
+    }
     mem_free(markup);
     if (st == RN_E_LIMIT && ids->n > max_ids)
         st = fail(err, st, "prompt: at least %zu tokens leave no room in the context of %d: " MORE_ROOM, ids->n,
                   plan->n_ctx);
-    if (st != RN_OK) *ids = (struct id_list){0};
-    ids->cap = ids->n;
+    if (st != RN_OK) {
+        mem_free(ids->ids);
+        *ids = (struct id_list){0};
+    }
     const bool wants_bos = plan->puts_bos && v->add_bos && v->bos >= 0 && (ids->n == 0 || ids->ids[0] != v->bos);
     if (st == RN_OK && wants_bos) st = add_id_first(ids, v->bos, err);
+    for (size_t i = 0; st == RN_OK && wants_bos && i < pictures->n; i++)
+        if (pictures->at[i].first >= 0) pictures->at[i].first++;
     if (st == RN_OK && ids->n == 0) st = fail(err, RN_E_ARG, "chat: the template writes nothing");
     return st;
 }
@@ -108,7 +119,11 @@ static rn_status make_cut(const struct fitting *f, int32_t from, int32_t to, rn_
     enum chat_tools tools = CHAT_TOOLS_GIVEN;
     rn_status st = conversation_render(f->c, f->plan->tmpl, from, to, &o, &tools, err);
     const bool is_text = f->plan->is_text && f->plan->chat->truncate == RN_TRUNCATE_NONE;
-    if (st == RN_OK && !is_text) st = tokenize(f->plan, &o, &ids, err);
+    const struct chat_kept_pictures kept = {.n = conversation_n_pictures(f->c, 0, from) +
+                                                 conversation_n_pictures(f->c, to, f->c->n_messages),
+                                            .n_before = conversation_n_pictures(f->c, 0, from),
+                                            .n_left_out = conversation_n_pictures(f->c, from, to)};
+    if (st == RN_OK && !is_text) st = tokenize(f->plan, &o, kept, &f->p->pictures, &ids, err);
     if (st == RN_OK) {
         mem_free(f->p->ids.ids);
         text_buf_free(&f->p->text);
@@ -164,18 +179,31 @@ static size_t most_tokens(int32_t n_ctx, int32_t max_tokens) {
     return (size_t)(n_ctx - (room > 0 ? room : 1));
 }
 
+// What the model's processor makes of the pictures, in their order, and so how many rows each takes.
+static rn_status process_pictures(const struct chat_prompt_plan *plan, struct chat_prompt *p, rn_error *err) {
+    const rn_chat *const chat = plan->chat;
+    rn_status st = RN_OK;
+    if (plan->is_text && chat->truncate == RN_TRUNCATE_NONE) return RN_OK;
+    for (size_t i = 0; st == RN_OK && i < chat->n_pictures; i++)
+        if ((st = prompt_pictures_add(&p->pictures, plan->vision, &chat->pictures[i]->p, 0, err)) != RN_OK)
+            st = fail_in(err, st, "messages: picture %zu", i);
+    return st;
+}
+
 rn_status chat_prompt_make(const struct chat_prompt_plan *plan, struct chat_prompt *p, rn_error *err) {
-    struct conversation c = {0};
+    struct conversation c = {.marks = &plan->marks};
     const struct fitting f = {plan, &c, p};
     const int32_t n_ctx = plan->n_ctx;
     const size_t most = most_tokens(n_ctx, plan->max_tokens);
     rn_status st = conversation_read(plan->chat, plan->vocab, &c, err);
+    if (st == RN_OK) st = process_pictures(plan, p, err);
     if (st == RN_OK) st = make_cut(&f, 0, 0, err);
     p->untruncated = (int64_t)p->ids.n;
     if (st == RN_OK && plan->chat->truncate != RN_TRUNCATE_NONE && p->ids.n > most)
         st = truncate_turns(&f, most, err);
     else if (st == RN_OK && (p->ids.n > (size_t)n_ctx || (p->ids.n == (size_t)n_ctx && plan->max_tokens != 0)))
         st = too_long(p, n_ctx, MORE_ROOM, err);
+    prompt_pictures_drop(&p->pictures);
     conversation_free(&c);
     return st;
 }

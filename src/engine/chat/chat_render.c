@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "engine/chat/conversation.h"
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 // A marker appended to the last message: what the template writes after it closes the message, and is cut off. It is a plain
@@ -213,10 +214,61 @@ static rn_status render_tools(const struct conversation *c, const rn_template *t
     return fail(err, RN_E_UNSUPPORTED, "tools: the chat template leaves them out, and a description of them, too");
 }
 
+// Does the template write a content? Some of models that see write only contents in parts.
+static bool writes_content(const struct conversation *c, const rn_template *t, const char *content) {
+    char messages[128];
+    struct conversation probe = {0};
+    struct template_output o = {0};
+    const int n = snprintf(messages, sizeof messages, "[{\"role\":\"user\",\"content\":%s}]", content);
+    const rn_chat chat = {.messages = messages, .n_messages = (size_t)n, .add_generation_prompt = true};
+    bool has = conversation_read(&chat, c->vocab, &probe, NULL) == RN_OK &&
+               render(&probe, t, &(struct chat_way){0}, &o, NULL) == RN_OK && count_word(&o, marker) > 0;
+    template_output_free(&o);
+    conversation_free(&probe);
+    return has;
+}
+
+static bool wants_parts(const struct conversation *c, const rn_template *t) {
+    _Atomic(unsigned char) *const known = &t->tools->wants_parts;
+    int is_known = atomic_load_explicit(known, memory_order_relaxed);
+    if (is_known == 0) {
+        const bool may = strstr(rn_template_source(t), "type") != NULL;
+        is_known = 1 + (may && !writes_content(c, t, "\"RunnelGoesOnFromHere\"") &&
+                        writes_content(c, t, "[{\"type\":\"text\",\"text\":\"RunnelGoesOnFromHere\"}]"));
+        atomic_store_explicit(known, (unsigned char)is_known, memory_order_relaxed);
+    }
+    return is_known == 2;
+}
+
+// The first form of pictures of which the template writes as many as there are.
+static rn_status render_pictures(const struct conversation *c, const rn_template *t, struct chat_way *way,
+                                 struct template_output *out, rn_error *err) {
+    const int32_t end = c->n_messages - (way->asks ? 1 : 0);
+    const size_t n = conversation_n_pictures(c, 0, way->cut_from) + conversation_n_pictures(c, way->cut_to, end);
+    size_t *const at = NULL; // only their number is asked for
+    struct vocab_str spelled;
+    rn_error first = {0};
+    way->texts_are_parts = wants_parts(c, t);
+    if (c->chat->n_pictures == 0) return render_tools(c, t, way, out, err);
+    for (int i = 0; i < N_CHAT_PICTURES; i++) {
+        rn_error why = {0};
+        way->pictures = (enum chat_pictures)i;
+        const rn_status st = render_tools(c, t, way, out, &why);
+        if (st == RN_OK && chat_find_places(c->marks, out, n, at, &spelled)) return RN_OK;
+        if (st == RN_OK) {
+            template_output_free(out);
+            fail(&why, RN_E_UNSUPPORTED, "messages: the chat template leaves pictures out");
+        } else if (st != RN_E_ARG && st != RN_E_UNSUPPORTED)
+            return fail(err, st, "%s", why.text);
+        if (i == 0 || first.code == RN_E_UNSUPPORTED) first = why;
+    }
+    return fail(err, first.code, "%s", first.text);
+}
+
 rn_status conversation_render(const struct conversation *c, const rn_template *t, int32_t cut_from, int32_t cut_to,
                               struct template_output *out, enum chat_tools *tools, rn_error *err) {
     struct chat_way way = {cut_from, cut_to, .marker = c->chat->continue_final ? marker : NULL};
-    const rn_status st = render_tools(c, t, &way, out, err);
+    const rn_status st = render_pictures(c, t, &way, out, err);
     if (tools) *tools = way.tools;
     return st;
 }
@@ -224,5 +276,5 @@ rn_status conversation_render(const struct conversation *c, const rn_template *t
 rn_status conversation_render_open(const struct conversation *c, const rn_template *t, int32_t cut_from,
                                    int32_t cut_to, struct template_output *out, rn_error *err) {
     struct chat_way way = {cut_from, cut_to, .asks = true};
-    return render_tools(c, t, &way, out, err);
+    return render_pictures(c, t, &way, out, err);
 }

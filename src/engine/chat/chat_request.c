@@ -113,6 +113,12 @@ rn_status chat_prompt_plan_make(const struct model_slot *l, const rn_request *r,
                                       .n_ctx = l->n_ctx,
                                       .max_tokens = r->max_tokens,
                                       .puts_bos = r->add_special};
+    if (r->chat->n_pictures == 0) return RN_OK;
+    if (!l->vision)
+        return fail(err, RN_E_UNSUPPORTED, "messages: pictures: %s takes none here (rn_model_add_vision())",
+                    package_path(m->pkg));
+    plan->vision = l->vision;
+    picture_marks_make(&m->vision.info, plan->vocab, &plan->marks);
     return RN_OK;
 }
 
@@ -172,9 +178,13 @@ rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_l
     struct chat_prompt p = {0};
     const output_format *format = NULL;
     rn_status st = chat_prompt_open(s->model_slot, r, &p, &format, err);
+    if (st == RN_OK && s->session && p.pictures.n)
+        st = fail(err, RN_E_UNSUPPORTED, "session: keeps no pictures; give the whole conversation without one");
     if (st == RN_OK) st = join_session(s, r->chat, &p, err);
     if (st == RN_OK) st = stream_make_answer(s, r, format, &p, &p.ids, err);
     if (st == RN_OK) {
+        s->pictures = p.pictures;
+        p.pictures = (struct prompt_pictures){0};
         *ids = p.ids;
         p.ids = (struct id_list){0};
     }

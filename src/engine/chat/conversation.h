@@ -36,6 +36,7 @@ bool chat_is_token_name(const char *name, size_t n); // true for names of the mo
 // chat_messages.c
 struct conversation {
     const rn_chat *chat;
+    const struct picture_marks *marks; // of a chat with pictures; set by the caller
     const struct vocab *vocab;
     struct json_tree messages, tools, variables;
     const struct json_node **message; // [n_messages]
@@ -54,6 +55,9 @@ enum chat_developer { CHAT_DEVELOPER_GIVEN, CHAT_DEVELOPER_SYSTEM, CHAT_DEVELOPE
 // the template has no such role, at the beginning of the first user message.
 enum chat_tools { CHAT_TOOLS_GIVEN, CHAT_TOOLS_SYSTEM, CHAT_TOOLS_USER, N_CHAT_TOOLS };
 
+// Contents with pictures: parts of the type image, or image_url, or one text with the model's mark for a picture.
+enum chat_pictures { CHAT_PICTURES_PARTS, CHAT_PICTURES_URLS, CHAT_PICTURES_TEXT, N_CHAT_PICTURES };
+
 // Options of a rendering.
 struct chat_way {
     int32_t cut_from, cut_to; // these messages are left out
@@ -64,7 +68,9 @@ struct chat_way {
     bool hides_developer; // their content is empty: does the template write it at all?
     enum chat_tools tools;
     bool hides_tools; // tools given are none: does the template write them at all?
-    bool asks;        // replaces the last message by the generation prompt
+    enum chat_pictures pictures;
+    bool texts_are_parts; // contents that are texts become a list of one part
+    bool asks;            // replaces the last message by the generation prompt
 };
 // *c must be zeroed; call conversation_free() whatever is returned. Errors: RN_E_ARG (which message and why), RN_E_FORMAT,
 // RN_E_LIMIT, RN_E_NOMEM.
@@ -79,6 +85,34 @@ rn_status conversation_values(const struct conversation *c, const struct chat_wa
                               const struct template_value **out, rn_error *err);
 // The text of the last message, which a continued answer starts from. Empty if there is none.
 struct vocab_str conversation_last_text(const struct conversation *c);
+
+// chat_pictures.c. Pictures of messages [from, to); 0 where the chat brings none.
+size_t conversation_n_pictures(const struct conversation *c, int32_t from, int32_t to);
+// RN_E_ARG: more or fewer of them than the chat's pictures.
+rn_status chat_pictures_read(const struct conversation *c, rn_error *err);
+// A list of one part with the text.
+const struct template_value *chat_text_part(struct chat_maker *m, const struct template_value *text);
+// A content of parts in the forms CHAT_PICTURES_URLS and CHAT_PICTURES_TEXT; of the latter with `end` behind it.
+const struct template_value *chat_url_parts(struct chat_maker *m, const struct json_node *content);
+const struct template_value *chat_joined_parts(struct chat_maker *m, const struct picture_marks *marks,
+                                               const struct json_node *content, const char *end);
+// Finds the places of n pictures in what the template wrote: where they begin (at NULL: not asked), and their spelling. False: there are more or
+// fewer.
+bool chat_find_places(const struct picture_marks *m, const struct template_output *o, size_t n, size_t *at,
+                      struct vocab_str *spelled);
+
+// chat_picture_tokens.c. Which of a chat's pictures a rendering has: those before the messages that are left out, and those behind.
+struct chat_kept_pictures {
+    size_t n, n_before, n_left_out;
+};
+static inline size_t chat_kept_picture(struct chat_kept_pictures k, size_t place) {
+    return place < k.n_before ? place : place + k.n_left_out;
+}
+// The ids of a rendering (tokenizer_encode_marked()) with the rows of its pictures, whose positions are set; -1: it is left out. RN_E_LIMIT as there.
+rn_status chat_tokens_with_pictures(const struct chat_prompt_plan *plan, const struct template_output *o,
+                                    const struct text_range *markup, size_t n_markup, size_t max_ids,
+                                    struct chat_kept_pictures kept, struct prompt_pictures *pictures,
+                                    struct id_list *ids, rn_error *err);
 
 // chat_calls.c: arguments of tool calls that are strings
 rn_status chat_calls_read(struct conversation *c, rn_error *err);

@@ -31,6 +31,16 @@ rn_status prompt_pictures_add(struct prompt_pictures *p, struct vision *v, const
     return RN_OK;
 }
 
+void prompt_pictures_drop(struct prompt_pictures *p) {
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++)
+        if (p->at[i].first >= 0)
+            p->at[n++] = p->at[i];
+        else
+            mem_free(p->at[i].pixels.values);
+    p->n = n;
+}
+
 void prompt_pictures_move(struct prompt_pictures *p, int32_t by) {
     for (size_t i = 0; i < p->n; i++) p->at[i].first += by;
 }

@@ -25,6 +25,8 @@ struct prompt_pictures {
 // many; RN_E_NOMEM; and those of pipeline_run().
 rn_status prompt_pictures_add(struct prompt_pictures *p, struct vision *v, const struct picture *picture,
                               int32_t first, rn_error *err);
+void prompt_pictures_drop(
+    struct prompt_pictures *p); // those without a position (first below 0), which are not encoded
 void prompt_pictures_move(struct prompt_pictures *p, int32_t by); // all of them, by so many positions
 // Makes their vectors, which takes as long as the tower does for those that are not kept. Errors: vision_get().
 rn_status prompt_pictures_encode(struct prompt_pictures *p, rn_error *err);

@@ -1,0 +1,100 @@
+// engine/chat/chat_picture_tokens.c - the token ids of a rendering with pictures: each place becomes the rows of its picture.
+#include "base/mem.h"
+#include "engine/chat/conversation.h"
+#include <string.h>
+
+struct making {
+    const struct chat_prompt_plan *plan;
+    const struct template_output *o;
+    const struct text_range *markup;
+    size_t n_markup, max_ids;
+    struct chat_kept_pictures kept;
+    const size_t *at; // [kept.n] where the places begin
+    struct vocab_str spelled;
+    struct prompt_pictures *pictures;
+    struct id_list *ids; // made
+};
+
+static rn_status add_ids(struct making *m, const int32_t *ids, size_t n, rn_error *err) {
+    for (size_t i = 0; i < n; i++)
+        if (!id_list_add(m->ids, ids[i]))
+            return fail(err, RN_E_NOMEM, "prompt: out of memory for %zu tokens", m->ids->n);
+    return RN_OK;
+}
+
+static rn_status add_picture(struct making *m, size_t place, rn_error *err) {
+    const struct picture_marks *const marks = &m->plan->marks;
+    struct prompt_picture *const p = &m->pictures->at[chat_kept_picture(m->kept, place)];
+    rn_status st = add_ids(m, marks->before, marks->n_before, err);
+    p->first = (int32_t)m->ids->n;
+    for (int32_t i = 0; st == RN_OK && i < p->n; i++) st = add_ids(m, &marks->row_token, 1, err);
+    return st == RN_OK ? add_ids(m, marks->after, marks->n_after, err) : st;
+}
+
+static rn_status encode(const struct making *m, const char *text, size_t n, const struct text_range *markup,
+                        size_t n_markup, int32_t **ids, size_t *n_ids, rn_error *err) {
+    return tokenizer_encode_marked(m->plan->tok, n ? text : "", n, markup, n_markup, m->max_ids, ids, n_ids, err);
+}
+
+// As transformers: the places are tokens among others, in a text that is tokenized as a whole. *done: false: they are not all tokens, or a
+// content spells one.
+static rn_status make_whole(struct making *m, bool *done, rn_error *err) {
+    const int32_t token = m->plan->marks.token;
+    int32_t *ids = NULL;
+    size_t n = 0, n_places = 0;
+    *done = false;
+    if (m->spelled.s != m->plan->marks.spelling.s) return RN_OK;
+    rn_status st = encode(m, m->o->text.s, m->o->text.n, m->markup, m->n_markup, &ids, &n, err);
+    for (size_t i = 0; st == RN_OK && i < n; i++) n_places += ids[i] == token;
+    *done = st != RN_OK || n_places == m->kept.n;
+    for (size_t i = 0, place = 0; st == RN_OK && *done && i < n; i++)
+        st = ids[i] == token ? add_picture(m, place++, err) : add_ids(m, ids + i, 1, err);
+    if (st == RN_E_LIMIT) m->ids->n = n; // at least so many
+    mem_free(ids);
+    return st;
+}
+
+// The text between two places.
+static rn_status add_piece(struct making *m, size_t from, size_t to, rn_error *err) {
+    struct text_range *const markup = mem_calloc(m->n_markup + 1, sizeof *markup);
+    int32_t *ids = NULL;
+    size_t n_markup = 0, n = 0;
+    if (!markup) return fail(err, RN_E_NOMEM, "prompt: out of memory for %zu segments", m->n_markup);
+    for (size_t i = 0; i < m->n_markup; i++) {
+        struct text_range r = m->markup[i];
+        if (r.begin < from) r.begin = from;
+        if (r.end > to) r.end = to;
+        if (r.begin < r.end) markup[n_markup++] = (struct text_range){r.begin - from, r.end - from};
+    }
+    rn_status st = from < to ? encode(m, m->o->text.s + from, to - from, markup, n_markup, &ids, &n, err) : RN_OK;
+    if (st == RN_OK) st = add_ids(m, ids, n, err);
+    if (st == RN_E_LIMIT) m->ids->n += n;
+    mem_free(ids);
+    mem_free(markup);
+    return st;
+}
+
+static rn_status make_cut(struct making *m, rn_error *err) {
+    size_t from = 0;
+    rn_status st = RN_OK;
+    for (size_t i = 0; st == RN_OK && i < m->kept.n; from = m->at[i++] + m->spelled.n) {
+        st = add_piece(m, from, m->at[i], err);
+        if (st == RN_OK) st = add_picture(m, i, err);
+    }
+    return st == RN_OK ? add_piece(m, from, m->o->text.n, err) : st;
+}
+
+rn_status chat_tokens_with_pictures(const struct chat_prompt_plan *plan, const struct template_output *o,
+                                    const struct text_range *markup, size_t n_markup, size_t max_ids,
+                                    struct chat_kept_pictures kept, struct prompt_pictures *pictures,
+                                    struct id_list *ids, rn_error *err) {
+    size_t at[PROMPT_MAX_PICTURES];
+    struct making m = {plan, o, markup, n_markup, max_ids, kept, at, {NULL, 0}, pictures, ids};
+    bool done = false;
+    for (size_t i = 0; i < pictures->n; i++) pictures->at[i].first = -1;
+    if (kept.n > PROMPT_MAX_PICTURES || !chat_find_places(&plan->marks, o, kept.n, at, &m.spelled))
+        return fail(err, RN_E_UNSUPPORTED, "messages: the chat template leaves pictures out");
+    rn_status st = make_whole(&m, &done, err);
+    if (st == RN_OK && !done) st = make_cut(&m, err);
+    return st;
+}
