@@ -74,18 +74,52 @@ void chat_options_free(chat_options *c) {
     c->tmpl = NULL;
 }
 
-static void add_message(json_writer *w, const char *role, const char *text, size_t n_text) {
+static void put_part(json_writer *w, const char *type, const char *text, size_t n_text) {
     json_put_begin(w, '{');
-    json_member_string(w, "role", role);
-    json_member_text(w, "content", text, n_text);
+    json_member_string(w, "type", type);
+    if (text) json_member_text(w, "text", text, n_text);
     json_put_end(w, '}');
 }
 
-void chat_add_messages(const chat_options *c, bytes *to, const char *text, size_t n_text) {
+static const char place[] = "<image>";
+enum { N_PLACE = sizeof place - 1 };
+
+static size_t count_places(const char *text, size_t n) {
+    size_t n_places = 0;
+    for (size_t i = 0; i + N_PLACE <= n; i++) n_places += memcmp(text + i, place, N_PLACE) == 0;
+    return n_places;
+}
+
+// Pictures in place of each "<image>" where there are as many of these, else before the text.
+static void put_parts(json_writer *w, size_t n_pictures, const char *text, size_t n_text) {
+    const bool has_places = count_places(text, n_text) == n_pictures;
+    const char *const end = text + n_text;
+    json_member_begin(w, "content", '[');
+    for (size_t i = 0; i < n_pictures && !has_places; i++) put_part(w, "image", NULL, 0);
+    for (const char *at = text, *next; at < end; at = next) {
+        next = has_places ? memmem(at, (size_t)(end - at), place, N_PLACE) : NULL;
+        if (next != at) put_part(w, "text", at, (size_t)((next ? next : end) - at));
+        if (next) put_part(w, "image", NULL, 0);
+        next = next ? next + N_PLACE : end;
+    }
+    json_put_end(w, ']');
+}
+
+static void put_message(json_writer *w, const char *role, size_t n_pictures, const char *text, size_t n_text) {
+    json_put_begin(w, '{');
+    json_member_string(w, "role", role);
+    if (n_pictures)
+        put_parts(w, n_pictures, n_text ? text : "", n_text);
+    else
+        json_member_text(w, "content", text, n_text);
+    json_put_end(w, '}');
+}
+
+void chat_add_messages(const chat_options *c, bytes *to, size_t n_pictures, const char *text, size_t n_text) {
     json_writer w = {to, false};
     json_put_begin(&w, '[');
-    if (c->system) add_message(&w, "system", c->system, strlen(c->system));
-    add_message(&w, "user", text, n_text);
+    if (c->system) put_message(&w, "system", 0, c->system, strlen(c->system));
+    put_message(&w, "user", n_pictures, text, n_text);
     json_put_end(&w, ']');
 }
 

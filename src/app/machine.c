@@ -150,6 +150,10 @@ int machine_add_parts(machine *m, rn_model *model) {
     if (m->early_layers && rn_model_add_early_layers(model, m->early_layers, &err) != RN_OK)
         return machine_failed(&err);
     if (m->sees && rn_model_add_vision(model, NULL, &err) != RN_OK) return machine_failed(&err);
+    if (m->may_see) {
+        free(m->blind);
+        m->blind = rn_model_add_vision(model, NULL, &err) == RN_OK ? NULL : app_copy_text(err.text);
+    }
     return draft_heads_add(m->heads, model, &err) == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
 }
 
@@ -253,6 +257,8 @@ void machine_close_models(machine *m) {
     free(m->draft_path);
     free(m->amateur_path);
     free(m->value_path);
+    free(m->blind);
+    m->blind = NULL;
     m->model = m->reference = m->draft = m->amateur = m->value = NULL;
     m->path = m->reference_path = m->draft_path = m->amateur_path = m->value_path = NULL;
 }

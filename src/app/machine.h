@@ -35,7 +35,9 @@ typedef struct machine {
     size_t n_adapters;
     const char *ngram_cache;  // --ngram-cache, of model 0; NULL: none
     const draft_heads *heads; // of model 0, set by the command; NULL: none
-    bool sees;                // model 0's vision part is opened; set by the command
+    bool sees,
+        may_see; // model 0's vision part is opened; may_see: where it has one that is supported; set by the command
+    char *blind; // of may_see: why it is none; NULL: it sees
     progress bar;
     char *path, *reference_path, *draft_path, *amateur_path, *value_path;
     rn_model *model;     // the engine's model 0

@@ -3,6 +3,7 @@
 #include "app/infill_prompt.h"
 #include "app/numbers.h"
 #include "app/say.h"
+#include "app/sent_pictures.h"
 #include "app/stream_json.h"
 #include "app/tool_choice.h"
 #include <inttypes.h>
@@ -16,7 +17,9 @@ typedef struct batch_line {
     int32_t infill_order; // of rn_infill_order
     bool has_ids;
     id_list ids;
-    char *messages, *tools, *variables; // JSON; freed with the line
+    bytes messages;          // JSON; empty: none
+    sent_pictures pictures;  // of the messages
+    char *tools, *variables; // JSON; freed with the line
     bool continue_final;
     int32_t truncate; // of rn_truncate
     tool_choice choice;
@@ -58,6 +61,27 @@ static bool each_tool(void *target, size_t i, const char *key, const json_item *
     return true;
 }
 
+// Looks only at pictures; what a message is the library reads.
+static bool each_messages(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    batch_line *const line = target;
+    char place[SENT_PICTURE_PLACE], inner[JSON_WHY] = "";
+    bytes all = {0};
+    (void)i, (void)key;
+    bool ok = true;
+    for (size_t k = 0; ok && json_item_is_array(value) && k < json_item_count(value); k++) {
+        const json_item *const message = json_item_at(value, k);
+        snprintf(place, sizeof place, "messages[%zu]", k);
+        ok = sent_pictures_add_message(&line->pictures, message, place, &all, inner);
+        if (!ok) snprintf(why, JSON_WHY / 2, "[%zu]: %.200s", k, inner);
+    }
+    if (json_item_is_array(value))
+        bytes_add_format(&line->messages, "[%s]", all.n ? all.data : "");
+    else
+        json_item_add(value, &line->messages);
+    bytes_free(&all);
+    return ok;
+}
+
 static bool each_order(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
     return json_item_word(value, infill_orders, N_INFILL_ORDERS, &((batch_line *)target)->infill_order, why);
@@ -70,7 +94,7 @@ static const member line_rows[] = {
     {"suffix", MEMBER_TEXT, .offset = offsetof(batch_line, suffix)},
     {"infill_order", MEMBER_EACH, .each = each_order},
     {"ids", MEMBER_IDS, .offset = offsetof(batch_line, ids)},
-    {"messages", MEMBER_JSON, .offset = offsetof(batch_line, messages)},
+    {"messages", MEMBER_EACH, .each = each_messages},
     {"tools", MEMBER_EACH, .each = each_tool},
     {"tool_choice", MEMBER_EACH, .each = each_choice},
     {"parallel_tool_calls", MEMBER_BOOL, .offset = offsetof(batch_line, is_parallel)},
@@ -145,14 +169,14 @@ static void answer_text(const batch_plan *plan, batch_job *job, const rn_chunk *
 static bool check_line(const batch_line *line, char *why) {
     const bool has_prefix = line->prefix.data != NULL, has_suffix = line->suffix.data != NULL;
     const int n_prompts =
-        (line->prompt.data != NULL) + line->has_ids + (line->messages != NULL) + (has_prefix || has_suffix);
+        (line->prompt.data != NULL) + line->has_ids + (line->messages.n != 0) + (has_prefix || has_suffix);
     const bool of_chat =
         line->tools || line->choice.mode || line->variables || line->continue_final || line->truncate;
     const char *const wrong = n_prompts == 0             ? "prompt, ids, messages or prefix and suffix is missing"
                               : n_prompts > 1            ? "prompt, ids, messages and prefix exclude each other"
                               : has_prefix != has_suffix ? "prefix and suffix need each other"
                               : line->infill_order && !has_prefix ? "infill_order needs prefix and suffix"
-                              : of_chat && !line->messages
+                              : of_chat && !line->messages.n
                                   ? "tools, tool_choice, variables, continue_final and truncate need messages"
                                   : NULL;
     if (wrong) snprintf(why, JSON_WHY, "%s", wrong);
@@ -161,7 +185,9 @@ static bool check_line(const batch_line *line, char *why) {
 
 static void set_chat(const batch_plan *plan, const batch_line *line, const generation *g, rn_request *req,
                      rn_chat *chat) {
-    generation_chat(g, req, chat, line->messages, strlen(line->messages));
+    generation_chat(g, req, chat, line->messages.data, line->messages.n);
+    chat->pictures = (const rn_picture *const *)line->pictures.open;
+    chat->n_pictures = line->pictures.n;
     chat_options_apply(&plan->chat, chat);
     if (line->tools && line->choice.mode != TOOLS_NONE) {
         chat->tools = line->tools;
@@ -215,6 +241,14 @@ static bool make_infill(const batch_plan *plan, const batch_line *line, generati
     return infill_make(plan->model, &in, "prefix", 0, g, p, err);
 }
 
+static bool open_pictures(batch_line *line, char *why) {
+    char inner[JSON_WHY] = "";
+    size_t failed = 0;
+    if (sent_pictures_open(&line->pictures, &failed, inner)) return true;
+    snprintf(why, JSON_WHY, "%s: %.300s", line->pictures.sent[failed].place, inner);
+    return false;
+}
+
 static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_line *line, generation *g, char *why) {
     rn_request req;
     generation_parts parts;
@@ -233,7 +267,7 @@ static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_lin
     ok = ok && generation_apply(g, &req, &parts, &err);
     if (hole.ids)
         generation_prompt_ids(&req, &part, hole.ids, hole.n_ids);
-    else if (line->messages)
+    else if (line->messages.n)
         set_chat(plan, line, g, &req, &chat);
     else if (line->has_ids)
         generation_prompt_ids(&req, &part, line->ids.ids, line->ids.n);
@@ -251,7 +285,7 @@ static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_lin
     grammar_cache_give_back(plan->grammars, kept); // the stream keeps what it needs
     rn_free(hole.ids);
     job->has_logprobs = g->logprobs >= 0 || g->sampled_logprobs >= 0;
-    job->is_chat = line->messages != NULL;
+    job->is_chat = line->messages.n > 0;
     if (!ok) snprintf(why, JSON_WHY, "%.*s", JSON_WHY - 1, err.text);
     return ok;
 }
@@ -268,9 +302,10 @@ static bool begin(const batch_plan *plan, batch_job *job, const char *text, size
     const bool is_read = batch_openai_is(doc) ? batch_openai_open(doc, &job->openai, why) &&
                                                     batch_openai_read(&job->openai, &plan->members, &more, &g, why)
                                               : generation_read(&plan->members, doc, &more, &g, why);
-    const bool ok = is_read && begin_stream(plan, job, &line, &g, why);
+    const bool ok = is_read && open_pictures(&line, why) && begin_stream(plan, job, &line, &g, why);
     free(line.ids.ids);
-    free(line.messages);
+    bytes_free(&line.messages);
+    sent_pictures_free(&line.pictures);
     free(line.tools);
     free(line.variables);
     json_doc_free(doc);

@@ -242,6 +242,7 @@ static int run_batch(batch *b, const options *parsed) {
     if (!strategy_form_reserve(&b->plan.defaults.strategy, &b->on)) return EXIT_CODE_USAGE;
     b->on.heads = &b->plan.defaults.heads;
     if ((code = chat_options_open(&b->plan.chat)) != EXIT_CODE_OK) return code;
+    b->on.may_see = true;
     if ((code = machine_open_model(&b->on)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_engine(&b->on)) != EXIT_CODE_OK) return code;
     if (b->on.is_verbose) generation_say_preset(&b->plan.defaults);

@@ -70,7 +70,6 @@ static bool check_together(run *r, const options *parsed) {
         if (r->chat.is_chat && options_refuse(parsed, not_of_chat[i], "with --chat")) return false;
     if (!strategy_form_check_amateur(&r->g.strategy, parsed)) return false;
     if (r->prompt.ids_option && options_refuse(parsed, "parse-special", with_ids)) return false;
-    if (r->chat.is_chat && options_refuse(parsed, "image", "with --chat")) return false;
     return run_print_check(&r->print, parsed) &&
            generation_use_draft(&r->g, r->on.draft_name, r->on.ngram_cache, parsed) &&
            generation_check(&r->g, parsed);
@@ -78,7 +77,7 @@ static bool check_together(run *r, const options *parsed) {
 
 // Pictures among what the request has been given as its prompt.
 static int place_pictures(run *r, rn_request *req) {
-    if (r->seen.n == 0) return EXIT_CODE_OK;
+    if (r->seen.n == 0 || r->chat.is_chat) return EXIT_CODE_OK;
     const rn_part *const all = req->parts;
     const int code = all->kind == RN_PART_TEXT ? pictures_in_text(&r->seen, all)
                                                : pictures_in_ids(&r->seen, r->on.model, all->ids, all->n_ids);
@@ -98,9 +97,11 @@ static int generate(run *r) {
     if (!generation_apply(&r->g, &req, &parts, &err)) return machine_failed(&err);
     req.grammar = r->grammar;
     if (r->chat.is_chat) {
-        chat_add_messages(&r->chat, &r->messages, r->prompt.text.data, r->prompt.text.n);
+        chat_add_messages(&r->chat, &r->messages, r->seen.n, r->prompt.text.data, r->prompt.text.n);
         generation_chat(&r->g, &req, &chat, r->messages.data, r->messages.n);
         chat_options_apply(&r->chat, &chat);
+        chat.pictures = (const rn_picture *const *)r->seen.open;
+        chat.n_pictures = r->seen.n;
     } else if (r->prompt.is_ids)
         generation_prompt_ids(&req, &part, r->prompt.ids.ids, r->prompt.ids.n);
     else

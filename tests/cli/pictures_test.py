@@ -138,7 +138,6 @@ def pictures_that_have_no_place_are_refused():
     wide = str(shared / 'wide.png')
     for args, code, why in [(['run', '-p', '<image> <image>', '--image', wide], 2, 'has 2 places for pictures (<image>), and there are 1 of --image'),
                             (['run', '--ids', '272', '--image', wide], 2, '--ids: has 0 places for pictures'),
-                            (['run', '--chat', 'x', '--image', wide], 2, '--image: has no effect with --chat'),
                             (['run', '-p', 'x', '--image', str(shared / 'cases.json')], 1, 'not a picture by its first bytes'),
                             (['run', '-p', 'x', *['--image', wide] * 17], 2, 'more than 16 pictures'),
                             (['score', '-p', 'x', '--image', wide, '--kl', str(shared)], 2, '--kl: has no effect with --image'),

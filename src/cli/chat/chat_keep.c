@@ -10,7 +10,8 @@
 static uint64_t sum_of(const dialogue *talk) {
     uint64_t sum = 14695981039346656037u;
     for (size_t i = 0; i < talk->n; i++) {
-        const bytes parts[] = {talk->items[i].content, talk->items[i].reasoning, talk->items[i].calls};
+        const bytes parts[] = {talk->items[i].content, talk->items[i].reasoning, talk->items[i].calls,
+                               talk->items[i].pictures};
         for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
             for (size_t k = 0; k <= parts[p].n; k++)
                 sum = (sum ^ (k < parts[p].n ? (unsigned char)parts[p].data[k] : 0x100u + p)) * 1099511628211u;

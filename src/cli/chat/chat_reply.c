@@ -92,15 +92,18 @@ static void read_reply(chat *c, rn_stream *stream, chat_message *said) {
     }
 }
 
-static void fill_chat(const chat *c, bool goes_on, bytes *messages, bytes *variables, rn_chat *chat_of) {
+static void fill_chat(const chat *c, bool goes_on, bytes *messages, bytes *variables, const rn_picture **seen,
+                      rn_chat *chat_of) {
     json_writer w = {messages, false}, v = {variables, false};
-    dialogue_write(&c->talk, &w);
+    dialogue_write(&c->talk, &w, seen);
     json_put_begin(&v, '{');
     if (c->thinking >= 0) json_member_bool(&v, "enable_thinking", c->thinking == 1);
     json_put_end(&v, '}');
     rn_chat_init(chat_of);
     chat_of->messages = messages->data;
     chat_of->n_messages = messages->n;
+    chat_of->pictures = seen;
+    chat_of->n_pictures = dialogue_n_pictures(&c->talk);
     chat_of->variables = variables->data;
     chat_of->n_variables = variables->n;
     chat_of->tools = c->tools;
@@ -116,18 +119,20 @@ static rn_status begin(chat *c, bool goes_on, rn_stream **stream, rn_error *err)
     generation_parts parts;
     rn_chat chat_of;
     bytes messages = {0}, variables = {0};
+    const rn_picture **const seen = app_alloc((dialogue_n_pictures(&c->talk) + 1) * sizeof *seen);
     rn_request_init(&req);
-    fill_chat(c, goes_on, &messages, &variables, &chat_of);
+    fill_chat(c, goes_on, &messages, &variables, seen, &chat_of);
     rn_status st = generation_apply(&c->g, &req, &parts, err) ? RN_OK : err->code;
     if (c->wants_probs) req.logprobs = CHAT_TOP;
     req.grammar = c->grammar;
-    req.session = c->session;
+    req.session = chat_of.n_pictures ? NULL : c->session; // which keeps no pictures; the cache of prefixes has them
     req.chat = &chat_of;
     req.progress = machine_progress;
     req.progress_user = &c->on;
     if (st == RN_OK) st = rn_stream_begin(c->on.engine, &req, stream, err);
     bytes_free(&messages);
     bytes_free(&variables);
+    free(seen);
     return st;
 }
 

@@ -58,6 +58,7 @@ typedef struct chat {
     char *prefill;                              // initial text of the next input line; NULL: none
     bytes attached;                             // files before the next message's text, as Markdown
     size_t n_attached;
+    message shown;     // pictures before the next message's text
     char *tools;       // JSON, an array of definitions; NULL: none
     char *kept_path;   // where this conversation is kept; NULL: nowhere yet
     uint64_t kept_sum; // of what is kept there
@@ -98,6 +99,11 @@ void chat_run_file(chat *c, const char *args);
 void chat_run_editor(chat *c, const char *args);
 void chat_run_tools(chat *c, const char *args);
 void chat_run_result(chat *c, const char *args);
+
+// chat_image.c: /image
+void chat_run_image(chat *c, const char *args);
+// A line that begins with the path of a picture, as terminals write what is dropped on them: notes the picture, and returns the rest of the line.
+const char *chat_take_dropped(chat *c, const char *line);
 
 // chat_switch.c: /model, and the names of models that may be typed
 void chat_run_model(chat *c, const char *args);

@@ -84,6 +84,7 @@ void chat_say(chat *c, const char *text, size_t n) {
     const size_t at = c->talk.n;
     message *const m = dialogue_add(&c->talk, "user", c->attached.data, c->attached.n);
     bytes_add(&m->content, text, n);
+    message_take_pictures(m, &c->shown);
     const bool is_there = chat_answer(c, false);
     const message *const reply = dialogue_last(&c->talk, "assistant");
     if (is_there && reply &&
@@ -92,6 +93,7 @@ void chat_say(chat *c, const char *text, size_t n) {
         return;
     }
     // There was no reply: removes the message and offers it for editing.
+    if (at < c->talk.n) message_take_pictures(&c->shown, &c->talk.items[at]);
     dialogue_drop(&c->talk, at < c->talk.n ? at : c->talk.n);
     if (c->editor) c->prefill = app_copy_text(text);
 }
@@ -100,6 +102,8 @@ void chat_say(chat *c, const char *text, size_t n) {
 
 static void take_line(chat *c, const char *line, size_t n) {
     if (n == 0 || strspn(line, " \t\n") == n) return;
+    if (c->editor) line = chat_take_dropped(c, line), n = strlen(line);
+    if (n == 0) return;
     if (line[0] == '/')
         chat_command(c, line);
     else
@@ -231,6 +235,7 @@ static int run_chat(chat *c) {
     if (!is_named && !found) found = chat_model_find();
     if (!is_named && !found) return EXIT_CODE_FAILED;
     if (found) c->on.model_name = found;
+    c->on.may_see = true;
     int code = machine_open_model(&c->on);
     free(found);
     if (code == EXIT_CODE_OK) code = chat_options_open(&c->options);
@@ -300,6 +305,7 @@ int cmd_chat(int n_args, char **args) {
     reply_screen_free(&c.screen);
     free(c.prefill);
     bytes_free(&c.attached);
+    message_drop_pictures(&c.shown);
     free(c.tools);
     free(c.file);
     free(c.kept_path);

@@ -37,7 +37,7 @@ static void add_json(bytes *to, const kept_chat *k) {
     json_member_string(&w, "model", k->model);
     json_member_u64(&w, "changed", (uint64_t)(k->changed_ns / 1000000000));
     json_put_key(&w, "messages");
-    dialogue_write(&k->talk, &w);
+    dialogue_write(&k->talk, &w, NULL);
     json_put_end(&w, '}');
     bytes_add_text(to, "\n");
 }

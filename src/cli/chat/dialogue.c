@@ -1,7 +1,7 @@
 // cli/chat/dialogue.c - a list of messages; see dialogue.h.
 #include "cli/chat/dialogue.h"
-#include "app/json_read.h"
 #include "app/say.h"
+#include "app/sent_pictures.h"
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +25,7 @@ static void message_free(message *m) {
     bytes_free(&m->calls);
     bytes_free(&m->name);
     bytes_free(&m->call_id);
+    message_drop_pictures(m);
 }
 
 void dialogue_remove(dialogue *c, size_t from, size_t n) {
@@ -60,10 +61,59 @@ void dialogue_set_system(dialogue *c, const char *text) {
     c->items[0] = system;
 }
 
-void message_write(const message *m, json_writer *w) {
+void message_add_picture(message *m, rn_picture *p, const bytes *url) {
+    m->seen = app_realloc(m->seen, (m->n_seen + 1) * sizeof *m->seen);
+    m->seen[m->n_seen++] = p;
+    json_writer w = {&m->pictures, m->pictures.n > 0};
+    json_put_begin(&w, '{');
+    json_member_string(&w, "type", "image_url");
+    json_member_begin(&w, "image_url", '{');
+    json_member_bytes(&w, "url", url);
+    json_put_end(&w, '}');
+    json_put_end(&w, '}');
+}
+
+void message_take_pictures(message *to, message *from) {
+    to->pictures = from->pictures, to->seen = from->seen, to->n_seen = from->n_seen;
+    from->pictures = (bytes){0}, from->seen = NULL, from->n_seen = 0;
+}
+
+void message_drop_pictures(message *m) {
+    bytes_free(&m->pictures);
+    for (size_t i = 0; i < m->n_seen; i++) rn_picture_close(m->seen[i]);
+    free(m->seen);
+    m->seen = NULL, m->n_seen = 0;
+}
+
+size_t dialogue_n_pictures(const dialogue *c) {
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++) n += c->items[i].n_seen;
+    return n;
+}
+
+static void put_text_part(const message *m, json_writer *w) {
+    json_put_begin(w, '{');
+    json_member_string(w, "type", "text");
+    json_member_text(w, "text", m->content.data, m->content.n);
+    json_put_end(w, '}');
+}
+
+static void put_content(const message *m, json_writer *w, bool with_urls) {
+    if (m->n_seen == 0) {
+        json_member_text(w, "content", m->content.data, m->content.n);
+        return;
+    }
+    json_member_begin(w, "content", '[');
+    if (with_urls) json_put_raw(w, m->pictures.data);
+    for (size_t i = 0; i < m->n_seen && !with_urls; i++) json_put_raw(w, "{\"type\":\"image\"}");
+    if (m->content.n) put_text_part(m, w);
+    json_put_end(w, ']');
+}
+
+static void write_message(const message *m, json_writer *w, bool with_urls) {
     json_put_begin(w, '{');
     json_member_string(w, "role", m->role);
-    json_member_text(w, "content", m->content.data, m->content.n);
+    put_content(m, w, with_urls);
     if (m->reasoning.n) json_member_text(w, "reasoning_content", m->reasoning.data, m->reasoning.n);
     if (m->name.n) json_member_text(w, "name", m->name.data, m->name.n);
     if (m->call_id.n) json_member_text(w, "tool_call_id", m->call_id.data, m->call_id.n);
@@ -75,17 +125,59 @@ void message_write(const message *m, json_writer *w) {
     json_put_end(w, '}');
 }
 
-void dialogue_write(const dialogue *c, json_writer *w) {
+void message_write(const message *m, json_writer *w) { write_message(m, w, true); }
+
+void dialogue_write(const dialogue *c, json_writer *w, const rn_picture **seen) {
+    size_t n = 0;
     json_put_begin(w, '[');
-    for (size_t i = 0; i < c->n; i++) message_write(&c->items[i], w);
+    for (size_t i = 0; i < c->n; i++) {
+        write_message(&c->items[i], w, !seen);
+        for (size_t k = 0; seen && k < c->items[i].n_seen; k++) seen[n++] = c->items[i].seen[k];
+    }
     json_put_end(w, ']');
 }
 
 // The members of a line; role and content are required.
 struct message_line {
     json_span role, content, reasoning, name, call_id;
-    bytes calls;
+    bytes calls, text; // text: of a content in parts
+    sent_pictures pictures;
 };
+
+static bool take_part(struct message_line *line, const json_item *part, char *why) {
+    json_span text = {0};
+    if (sent_pictures_is_part(part)) return sent_pictures_take(&line->pictures, part, "content", why);
+    const json_item *const said = json_item_member(part, "text");
+    if (!said || !json_item_text(said, &text, why)) {
+        snprintf(why, JSON_WHY / 2, "a part without a text or a picture");
+        return false;
+    }
+    bytes_add(&line->text, text.data, text.n);
+    return true;
+}
+
+static bool take_content(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    struct message_line *const line = target;
+    (void)i, (void)key;
+    if (!json_item_is_array(value)) return json_item_text(value, &line->content, why);
+    for (size_t k = 0; k < json_item_count(value); k++)
+        if (!take_part(line, json_item_at(value, k), why)) return false;
+    line->content = (json_span){line->text.n ? line->text.data : "", line->text.n};
+    return true;
+}
+
+static bool take_pictures(struct message_line *line, message *m, char *why) {
+    size_t failed;
+    if (!sent_pictures_open(&line->pictures, &failed, why)) return false;
+    for (size_t i = 0; i < line->pictures.n; i++) {
+        bytes url = {0};
+        bytes_add(&url, line->pictures.sent[i].text.data, line->pictures.sent[i].text.n);
+        message_add_picture(m, line->pictures.open[i], &url);
+        line->pictures.open[i] = NULL;
+        bytes_free(&url);
+    }
+    return true;
+}
 
 static bool take_call(void *target, size_t i, const char *key, const json_item *value, char *why) {
     struct message_line *const line = target;
@@ -97,7 +189,7 @@ static bool take_call(void *target, size_t i, const char *key, const json_item *
 
 static const member line_rows[] = {
     {"role", MEMBER_TEXT, .offset = offsetof(struct message_line, role)},
-    {"content", MEMBER_TEXT, .offset = offsetof(struct message_line, content)},
+    {"content", MEMBER_EACH, .each = take_content},
     {"reasoning_content", MEMBER_TEXT, .offset = offsetof(struct message_line, reasoning)},
     {"name", MEMBER_TEXT, .offset = offsetof(struct message_line, name)},
     {"tool_call_id", MEMBER_TEXT, .offset = offsetof(struct message_line, call_id)},
@@ -122,8 +214,11 @@ bool dialogue_read_line(dialogue *c, const char *line, size_t n, char *why) {
         bytes_add(&m->call_id, got.call_id.data, got.call_id.n);
         m->calls = got.calls;
         got.calls = (bytes){0};
+        ok = take_pictures(&got, m, why);
     }
     bytes_free(&got.calls);
+    bytes_free(&got.text);
+    sent_pictures_free(&got.pictures);
     json_doc_free(doc);
     return ok;
 }

@@ -6,12 +6,16 @@
 
 #include "app/bytes.h"
 #include "app/json_write.h"
+#include <runnel/picture.h>
 
 typedef struct message {
     char role[16]; // "system", "user", "assistant"; messages loaded from a file may have others
     bytes content, reasoning;
     bytes name, call_id; // of a tool's result; empty: none
     bytes calls;         // tool calls: items of a JSON array, without its brackets; empty: none
+    bytes pictures;      // before the content: parts of the type image_url, as the items of calls; empty: none
+    rn_picture **seen;   // [n_seen] these, decoded
+    size_t n_seen;
 } message;
 
 typedef struct dialogue {
@@ -30,10 +34,16 @@ message *dialogue_last(dialogue *c, const char *role); // the last message, when
 void dialogue_set_system(dialogue *c, const char *text);
 const message *dialogue_system(const dialogue *c); // NULL: none
 
-// Writes OpenAI's message object.
+// Adds a picture, which the message then owns: url is the text of its data: URL.
+void message_add_picture(message *m, rn_picture *p, const bytes *url);
+void message_take_pictures(message *to, message *from); // to has none
+void message_drop_pictures(message *m);
+size_t dialogue_n_pictures(const dialogue *c);
+// Writes OpenAI's message object, with its pictures.
 void message_write(const message *m, json_writer *w);
-// Writes an array of message objects.
-void dialogue_write(const dialogue *c, json_writer *w);
+// Writes an array of message objects. seen: [dialogue_n_pictures()] receives the pictures in their order, which are parts of the type image then, as
+// rn_chat has them; NULL: they are written whole.
+void dialogue_write(const dialogue *c, json_writer *w, const rn_picture **seen);
 // Adds a message from such an object, as in a line of a saved chat. False: reason in why (JSON_WHY bytes of app/json_read.h).
 bool dialogue_read_line(dialogue *c, const char *line, size_t n, char *why);
 
