@@ -106,6 +106,9 @@ static const option engine_rows[] = {
      .help =
          "mark all answers by the keys in FILE, {\"keys\": [..], ..}, but for those at temperature 0, with mirostat or "
          "with adaptive-p; requests then cannot bring keys of their own"},
+    {0, "no-vision", NULL, OPTION_FLAG, offsetof(server, no_vision),
+     .help =
+         "take no pictures, and leave the memory for towers free (default: every model whose folder has a vision part sees)"},
     {0, "share-prefixes", NULL, OPTION_FLAG, offsetof(server, shares_prefixes),
      .help =
          "share cached prompts among all API keys. This gives away, by response times, whether another key has sent "
@@ -270,6 +273,7 @@ int cmd_serve(int n_args, char **args) {
     http_options_init(o);
     machine_init(&s->machine);
     s->machine.outputs_mib = -1;
+    pthread_mutex_init(&s->pictures_lock, NULL);
     const option_group groups[] = {
         {"Model", model_rows, sizeof model_rows / sizeof *model_rows, s},
         MACHINE_SIZE_GROUP(&s->machine),
@@ -306,6 +310,7 @@ int cmd_serve(int n_args, char **args) {
     server_close(s);
     api_keys_free(s->keys);
     chat_options_free(&s->chat);
+    pthread_mutex_destroy(&s->pictures_lock);
     free(s);
     return code;
 }

@@ -11,6 +11,7 @@
 #include "app/watermark_form.h"
 #include "serve/http/http_server.h"
 #include "serve/status/metrics.h"
+#include <pthread.h>
 #include <runnel/runnel.h>
 #include <stdatomic.h>
 
@@ -21,6 +22,7 @@ typedef struct server_model {
     char *name;             // what requests call it
     char *path;
     rn_model *model; // the engine's model of the same index
+    bool sees;       // it has a vision part
     bool can_chat;   // there is a template: the server's option, the file's, or one inferred from the vocabulary
 } server_model;
 
@@ -58,8 +60,10 @@ typedef struct server {
     rn_engine *engine;
     http_server *http;
     struct workers *workers;
-    int32_t grammars_mib;        // what compiled grammars that are kept may take
-    int32_t n_workers, work_mib; // work_mib: what large requests take together while they are handled
+    int32_t grammars_mib;          // what compiled grammars that are kept may take
+    int32_t n_workers, work_mib;   // work_mib: what large requests take together while they are handled
+    bool no_vision;                // vision parts are left alone
+    pthread_mutex_t pictures_lock; // held while a request's pictures are decoded
     struct websockets *websockets;
     struct api *api;
     metrics metrics;

@@ -1,10 +1,14 @@
 // serve/server_models.c - opens the models and their engine, and finds models by name.
 #include "app/say.h"
+#include "app/sent_pictures.h"
 #include "serve/api/api_error.h"
 #include "serve/server.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+// Of one request's pictures while they are decoded, for each pixel: as RGB, and what the decoder takes.
+enum { PICTURE_PIXEL_BYTES = 3 + 4 };
 
 // Default name of a model: its file or folder name without .gguf. The caller frees it.
 static char *name_of(const char *path) {
@@ -54,11 +58,27 @@ static int open_aliases(server *s) {
     return EXIT_CODE_OK;
 }
 
+// A model's own vision part, where its folder has one of a family that is supported; else the model is one of texts.
+static int add_vision(const server *s, server_model *m) {
+    rn_error err = {0};
+    rn_model_info info = {.struct_size = sizeof info};
+    if (s->no_vision) return EXIT_CODE_OK;
+    const rn_status st = rn_model_add_vision(m->model, NULL, &err);
+    m->sees = st == RN_OK;
+    if (st == RN_OK) return EXIT_CODE_OK;
+    if (st == RN_E_NOMEM) return machine_failed(&err);
+    if (rn_model_get_info(m->model, &info, NULL) == RN_OK && info.left_out && strstr(info.left_out, "vision"))
+        say("pictures: %s", err.text);
+    return EXIT_CODE_OK;
+}
+
 int server_open_models(server *s) {
     for (size_t i = 0; i < s->n_models; i++) {
         server_model *const m = &s->models[i];
         const int code = machine_open_file(&s->machine, m->model_name, &m->path, &m->model);
         if (code || (i == 0 && machine_add_parts(&s->machine, m->model))) return code ? code : EXIT_CODE_FAILED;
+        const int seen = add_vision(s, m);
+        if (seen != EXIT_CODE_OK) return seen;
         api_hide_folder_of(m->path);
         if (!m->name) m->name = name_of(m->path);
         if (server_find_model(s, m->name) != (int32_t)i) {
@@ -94,7 +114,9 @@ int server_open_engine(server *s) {
     opt.target_itl_ms = s->target_itl_ms;
     opt.memory_limit = (uint64_t)s->memory_mib << 20;
     opt.reserved_bytes = s->reserved_bytes;
-    for (size_t i = 0; i < s->n_models; i++) models[i] = s->models[i].model;
+    bool sees = false;
+    for (size_t i = 0; i < s->n_models; i++) models[i] = s->models[i].model, sees |= s->models[i].sees;
+    if (sees) opt.reserved_bytes += (uint64_t)PICTURE_PIXEL_BYTES * SENT_PICTURE_PIXELS;
     n = machine_add_helpers(&s->machine, models, n, &opt);
     const rn_status st = rn_engine_open(models, n, &opt, &s->engine, &err);
     for (size_t i = 0; i < s->n_models; i++) {

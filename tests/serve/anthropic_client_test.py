@@ -138,7 +138,7 @@ def the_client_raises_what_each_refusal_means():
         c = client(s, KEY)
         rows = [
             (anthropic.BadRequestError, 400, 'invalid_request_error', 'tool_choice', lambda: c.messages.create(**FEW, tools=[LOOK], tool_choice={'type': 'tool', 'name': 'x'})),
-            (anthropic.BadRequestError, 400, 'invalid_request_error', 'image', lambda: c.messages.create(**{**FEW, 'messages': [
+            (anthropic.BadRequestError, 400, 'invalid_request_error', 'source.url', lambda: c.messages.create(**{**FEW, 'messages': [
                 {'role': 'user', 'content': [{'type': 'image', 'source': {'type': 'url', 'url': 'x'}}]}]})),
             (anthropic.NotFoundError, 404, 'not_found_error', 'model', lambda: c.messages.create(**{**FEW, 'model': 'x'})),
             (anthropic.NotFoundError, 404, 'not_found_error', 'model', lambda: c.models.retrieve('x')),

@@ -218,7 +218,7 @@ REFUSALS = [
     ({'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'a'}] * 257}]}, 400, 'messages[0]: content: 257 blocks, limit 256'),
 ]
 BLOCKS = [
-    ('user', {'type': 'image', 'source': {}}, "type: 'image' is not supported"), ('user', {'type': 'document'}, "type: 'document' is not supported"),
+    ('user', {'type': 'image', 'source': {}}, 'source.type: is missing'), ('assistant', {'type': 'image', 'source': {}}, 'type: image belongs to the role user'), ('user', {'type': 'document'}, "type: 'document' is not supported"),
     ('user', {'type': 'tool_use', 'id': 'a', 'name': 'b', 'input': {}}, 'type: tool_use belongs to the role assistant'),
     ('assistant', {'type': 'tool_result', 'tool_use_id': 'a'}, 'type: tool_result belongs to the role user'),
     ('assistant', {'type': 'server_tool_use'}, "type: 'server_tool_use' is not supported"), ('user', {}, 'type: is missing'), ('user', 5, 'type: is missing'),

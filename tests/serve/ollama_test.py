@@ -217,7 +217,7 @@ def texts_are_embedded():
 REFUSALS = [
     ('/api/chat', {'messages': [5]}, 'messages[0]: role: is missing'), ('/api/chat', {'messages': [{'role': 'x'}]}, "messages[0]: role: 'x' is not one of"),
     ('/api/chat', {'messages': [{'role': 'user', 'content': 5}]}, 'messages[0]: content: '), ('/api/chat', {'messages': 'a'}, 'messages: '),
-    ('/api/chat', {'messages': [{'role': 'user', 'content': 'a', 'images': ['x']}]}, 'messages[0]: images: are not supported'),
+    ('/api/chat', {'messages': [{'role': 'user', 'content': 'a', 'images': ['x']}]}, 'messages[0].images[0]: model m takes no pictures'),
     ('/api/chat', {'messages': [{'role': 'assistant', 'tool_calls': 5}]}, 'messages[0]: tool_calls: must be an array'),
     ('/api/chat', {'messages': [{'role': 'assistant', 'tool_calls': [{}]}]}, 'messages[0]: tool_calls[0].function: is missing'),
     ('/api/chat', {'messages': [{'role': 'assistant', 'tool_calls': [{'function': {}}]}]}, 'messages[0]: tool_calls[0].name: is missing'),
@@ -229,7 +229,7 @@ REFUSALS = [
     ('/api/chat', {'options': {'typical_p': 1.5}}, 'options: typical_p: '), ('/api/chat', {'options': {'stop': ['a'] * 17}}, 'options: stop[16]: '),
     ('/api/chat', {'options': {'num_ctx': 100000}}, 'options: num_ctx: 100000 is more than'), ('/api/chat', {'top_logprobs': 21}, 'top_logprobs: '),
     ('/api/generate', {'suffix': 'a'}, 'suffix: the model has no tokens for a prompt with a hole'), ('/api/generate', {'template': 'a'}, 'template: set the template'),
-    ('/api/generate', {'images': ['a']}, 'images: only text'), ('/api/generate', {'context': [-1]}, 'context'), ('/api/generate', {'context': [99999]}, 'ids'),
+    ('/api/generate', {'prompt': 'a', 'images': ['a']}, 'images[0]: model m takes no pictures'), ('/api/generate', {'context': [-1]}, 'context'), ('/api/generate', {'context': [99999]}, 'ids'),
     ('/api/generate', {'prompt': 5}, 'prompt: '), ('/api/generate', {'raw': 5}, 'raw: '), ('/api/generate', {'system': 5}, 'system: '),
     ('/api/embed', {'input': 5}, 'input: '), ('/api/embed', {'input': [5]}, 'input[0]: '), ('/api/embeddings', {'prompt': 5}, 'prompt: '),
     *((path, {'options': {'preset': 'x'}}, "preset: 'x' is not one of") for path in ('/api/chat', '/api/embed')),     # also where nothing is sampled

@@ -35,7 +35,7 @@ UNUSED = {LLAMA: OF_OTHERS, '/completions': OF_OTHERS, '/api/embed': OF_ANSWERS,
           '/apply-template': {'truncate'}, '/v1/responses': {'resumable'}, '/v1/responses/input_tokens': {'resumable'},
           COUNT: set(ROUTES[MESSAGES_OF_ANTHROPIC].fields) - set(ROUTES[COUNT].fields) - {'spaces_between_special_tokens'} | {'max_tokens'}}
 # Those of /completion are tried there.
-UNUSED['/infill'] = (OF_OTHERS | set(ROUTES[LLAMA].fields)) - {*ROUTES['/infill'].fields, *ROUTES['/infill'].least, 'spaces_between_special_tokens'}
+UNUSED['/infill'] = (OF_OTHERS | set(ROUTES[LLAMA].fields)) - {*ROUTES['/infill'].fields, *ROUTES['/infill'].least, 'spaces_between_special_tokens', 'image_data'}
 OF_THE_MODEL = 'dimensions', 257        # a value in the description's range that this model does not have
 FULL = bool(os.environ.get('RUNNEL_TEST_FULL'))
 EXAMPLES = 200 if FULL else 5   # random requests for each operation, besides those at the bounds of each member

@@ -219,6 +219,7 @@ ROUTES = {
         'accept_revisions': SWITCH._replace(needs={'stream': True})}),
     LLAMA: Route({'prompt': 'The cat', 'n_predict': 8}, {
         **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k != 'n'}, **VLLM, **FORM, **KEPT, **DELIVERY, 'prompt': PROMPTS,
+        'image_data': Field(([],), (5, 'x', {}, [5], [{}], [{'data': 5}], [{'data': 'x', 'id': -1}], [{'data': 'Qk0='}])),
         'n_probs': whole((0, 1, 20), 0, 20), 'return_tokens': SWITCH, 'id_slot': whole((-1, 0, 5), -1, 2**31 - 1),
         't_max_predict_ms': whole((0, 1, 5000), 0, 86400000), 'post_sampling_probs': SWITCH}),
     RESPONSES: Route({'input': 'The cat', 'max_output_tokens': 8}, {
@@ -244,7 +245,8 @@ ROUTES = {
         **COMMON, **OLLAMA_TEXT, 'messages': Field((MESSAGES.good[0], CALLED, []), (5, 'a', {}, [5], [[]], [{'role': 'x'}], [{'role': 'user', 'content': 'a', 'images': ['x']}]))}),
     OLLAMA_GENERATE: Route({'prompt': 'The cat', 'stream': False, 'options': {'num_predict': 8, 'seed': 1}}, {
         **COMMON, **OLLAMA_TEXT, 'prompt': Field(('', 'a', EMOJI), (5, [], {}, True)), 'system': Field(('', 'Tell.', EMOJI), (5, [], {}, True)),
-        'suffix': NO_SUFFIX, 'raw': SWITCH, 'context': Field(([], [427, 438]), ([-1], [1.5], ['x'], 5, 'x', {}))}),
+        'suffix': NO_SUFFIX, 'raw': SWITCH, 'context': Field(([], [427, 438]), ([-1], [1.5], ['x'], 5, 'x', {})),
+        'images': Field(([],), (5, 'x', {}, [5], ['x'], ['Qk0='], ['x'] * 17))}),
     OLLAMA_EMBED: Route({'input': 'The cat'}, {
         **COMMON, **OLLAMA, 'input': Field(('a', EMOJI, [], ['a', LONG]), (5, {}, True, [5], ['a'] * 2049)), 'truncate': SWITCH, 'dimensions': whole((1, 8, 256), 1, 256)}),
     OLLAMA_EMBEDDINGS: Route({'prompt': 'The cat'}, {**COMMON, **OLLAMA, 'prompt': Field(('', 'a', EMOJI), (5, [], {}, True))}),
@@ -297,7 +299,7 @@ REFUSED = {
     RESPONSES: {'conversation': 'c', 'truncate_prompt_tokens': 5, 'return_token_ids': True, 'background': True, 'prompt': {'id': 'a'}},
     MESSAGES_OF_ANTHROPIC: {**GUIDED, 'container': 'c', 'mcp_servers': [{}], 'service_tier': 'flex', 'speed': 'fast',
                             'prompt_logprobs': 1, 'logprobs': True, 'truncate_prompt_tokens': 5, 'return_token_ids': True},
-    OLLAMA_GENERATE: {'images': ['x'], 'suffix': 'a', 'template': 'a'},
+    OLLAMA_GENERATE: {'suffix': 'a', 'template': 'a'},
     GENERATE: {'want_logits': True, 'raw_bytes': True, **GUIDED},
 }
 JUNK = (None, True, -1, 0, 1.5, 1e308, '', 'x', EMOJI, [], {}, [None], [[]], {'a': {}}, 2**64, 'y' * 5000, [1] * 500)

@@ -15,21 +15,29 @@ void anthropic_input_free(anthropic_input *in) {
 typedef struct message {
     anthropic_input *in;
     const char *role;
-    size_t n_texts, n_sent;
+    size_t index, i_block;
+    size_t n_texts, n_pictures, n_sent;
     bytes text, thinking, calls; // calls: items of tool_calls
+    bytes parts;                 // items of a content with pictures, in which the texts are, too
 } message;
 
 static void free_message(message *m) {
     bytes_free(&m->text);
     bytes_free(&m->thinking);
     bytes_free(&m->calls);
+    bytes_free(&m->parts);
 }
 
 static void flush(message *m) {
     json_writer w = {&m->in->messages, m->in->messages.n > 0};
     json_put_begin(&w, '{');
     json_member_string(&w, "role", m->role);
-    json_member_text(&w, "content", m->text.n ? m->text.data : "", m->text.n);
+    if (m->n_pictures) {
+        json_member_begin(&w, "content", '[');
+        json_put_raw(&w, m->parts.data);
+        json_put_end(&w, ']');
+    } else
+        json_member_text(&w, "content", m->text.n ? m->text.data : "", m->text.n);
     if (m->thinking.n) json_member_bytes(&w, "reasoning_content", &m->thinking);
     if (m->calls.n) {
         json_member_begin(&w, "tool_calls", '[');
@@ -38,15 +46,36 @@ static void flush(message *m) {
     }
     json_put_end(&w, '}');
     free_message(m);
-    m->n_texts = 0;
+    m->n_texts = m->n_pictures = 0;
     m->n_sent++;
 }
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
+static void add_part(message *m, const char *type, const json_span *text) {
+    json_writer w = {&m->parts, m->parts.n > 0};
+    json_put_begin(&w, '{');
+    json_member_string(&w, "type", type);
+    if (text) json_member_text(&w, "text", text->data, text->n);
+    json_put_end(&w, '}');
+}
+
+static bool take_image(message *m, const json_item *block, char *why) {
+    char place[SENT_PICTURE_PLACE];
+    snprintf(place, sizeof place, "messages[%zu].content[%zu]", m->index, m->i_block);
+    if (!sent_pictures_take(m->in->pictures, block, place, why)) {
+        m->in->is_unsupported |= m->in->pictures->is_unsupported;
+        return false;
+    }
+    m->n_pictures++;
+    add_part(m, "image", NULL);
+    return true;
+}
+
 static bool take_text(message *m, const json_item *block, char *why) {
     json_span text;
     if (!api_read_text(block, "text", &text, why)) return false;
+    add_part(m, "text", &text);
     if (m->n_texts++) bytes_add(&m->text, "\n", 1);
     bytes_add(&m->text, text.data, text.n);
     return true;
@@ -110,7 +139,7 @@ static bool take_result(message *m, const json_item *block, char *why) {
     if (failed && !json_item_bool(failed, &is_error, why)) return false;
     const bool ok = read_result(m, json_item_member(block, "content"), &text, why);
     if (ok) {
-        if (m->n_texts) flush(m);
+        if (m->n_texts || m->n_pictures) flush(m);
         json_writer w = {&m->in->messages, m->in->messages.n > 0};
         json_put_begin(&w, '{');
         json_member_string(&w, "role", "tool");
@@ -129,6 +158,7 @@ static const struct block {
     bool (*take)(message *m, const json_item *block, char *why);
 } blocks[] = {
     {"text", NULL, take_text},
+    {"image", "user", take_image},
     {"thinking", "assistant", take_thinking},
     {"redacted_thinking", "assistant", skip},
     {"tool_use", "assistant", take_call},
@@ -147,7 +177,8 @@ static bool add_block(message *m, const json_item *block, char *why) {
     const struct block *const b = find_block(type.data);
     if (!b) {
         m->in->is_unsupported = true;
-        snprintf(why, JSON_WHY / 4, "type: '%.40s' is not supported: only text, thinking and tools are", type.data);
+        snprintf(why, JSON_WHY / 4, "type: '%.40s' is not supported: only text, image, thinking and tools are",
+                 type.data);
         return false;
     }
     if (b->role && strcmp(b->role, m->role) != 0) {
@@ -164,7 +195,7 @@ static bool add_blocks(message *m, const json_item *content, char *why) {
         snprintf(why, JSON_WHY / 2, "content: %zu blocks, limit %d", json_item_count(content), MESSAGE_PARTS);
         return false;
     }
-    for (size_t i = 0; i < json_item_count(content); i++)
+    for (size_t i = 0; i < json_item_count(content); m->i_block = ++i)
         if (!add_block(m, json_item_at(content, i), inner)) {
             snprintf(why, JSON_WHY / 2, "content[%zu]%s%.200s", i, *inner == '[' ? "" : ".", inner);
             return false;
@@ -198,14 +229,14 @@ static bool add_content(message *m, const json_item *content, char *why) {
 
 bool anthropic_each_message(void *input, size_t i, const char *key, const json_item *value, char *why) {
     anthropic_input *const in = input;
-    message m = {.in = in};
-    (void)i, (void)key;
+    message m = {.in = in, .index = i};
+    (void)key;
     if (!read_role(&m, value, why)) return false;
     const bool ok = add_content(&m, json_item_member(value, "content"), why);
     if (ok) {
         in->has_messages = true;
         in->ends_with_answer = strcmp(m.role, "assistant") == 0 && m.calls.n == 0;
-        if (m.n_sent == 0 || m.n_texts || m.calls.n || m.thinking.n) flush(&m);
+        if (m.n_sent == 0 || m.n_texts || m.n_pictures || m.calls.n || m.thinking.n) flush(&m);
     }
     free_message(&m);
     return ok;

@@ -5,11 +5,12 @@
 #ifndef RN_SERVE_ANTHROPIC_ANTHROPIC_INPUT_H
 #define RN_SERVE_ANTHROPIC_ANTHROPIC_INPUT_H
 
-#include "app/json_read.h"
+#include "app/sent_pictures.h"
 
 typedef struct anthropic_input {
-    bytes system;          // a text
-    bytes messages, tools; // items of an array
+    bytes system;            // a text
+    bytes messages, tools;   // items of an array
+    sent_pictures *pictures; // receives those of the messages; the caller's
     bool has_system, has_messages;
     bool ends_with_answer;  // the last message is the assistant's: the beginning of the answer
     bool has_cache_control; // somewhere: usage then tells cached tokens apart

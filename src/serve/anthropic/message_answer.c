@@ -86,6 +86,7 @@ static void put_usage(json_writer *w, const job *j, int64_t n_prompt, int64_t n_
     json_member_whole(w, "input_tokens", n_prompt - n_read);
     json_member_whole(w, "cache_creation_input_tokens", 0);
     json_member_whole(w, "cache_read_input_tokens", n_read);
+    openai_put_pictures(w, j);
     json_member_whole(w, "output_tokens", n_output);
     json_member_begin(w, "output_tokens_details", '{');
     json_member_whole(w, "thinking_tokens", job_reasoning_tokens(j));

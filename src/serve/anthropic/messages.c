@@ -192,6 +192,7 @@ static bool open_request(message_request *q, struct server *s, const http_reques
     *q = (message_request){0};
     api_generation_init(&q->g);
     chat_form_init(&q->chat);
+    q->in.pictures = &q->chat.pictures;
     q->g.g.n = NOT_GIVEN;
     return api_request_open(&q->r, s, http, http->body, http->n_body) && read_request(q) &&
            api_request_find_model(&q->r) && api_generation_check(&q->g, s, 1, &q->r.error);

@@ -369,7 +369,7 @@ bool api_generation_apply(const api_generation *g, const struct server *s, rn_re
 static uint64_t most_tokens(const api_generation *g, const api_request *r, const job *j) {
     enum { UNLIMITED = 1024 };
     const int32_t asked = g->max_completion_tokens != -2 ? g->max_completion_tokens : g->g.n;
-    return api_budget_estimate(r->n_body) + j->n_parts * (uint64_t)(asked >= 0 ? asked : UNLIMITED);
+    return api_budget_estimate(api_request_text_bytes(r)) + j->n_parts * (uint64_t)(asked >= 0 ? asked : UNLIMITED);
 }
 
 // Identifies the client for fair scheduling: by its key or, without keys, by its address (of IPv6: the /64). 0: unknown.

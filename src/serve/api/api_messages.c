@@ -1,6 +1,5 @@
 // serve/api/api_messages.c - see api_messages.h.
 #include "serve/api/api_messages.h"
-#include "app/json_write.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -20,15 +19,11 @@ static bool is_text_type(const char *type) {
     return false;
 }
 
-static bool add_part(bytes *text, const json_item *part, size_t i, bool *has_unsupported, char *why) {
-    json_span type = {"text", 4}, said;
+static bool read_part(const json_item *part, size_t i, json_span *said, bool *has_unsupported, char *why) {
+    json_span type = {"text", 4};
     char part_why[JSON_WHY / 2] = "";
     const json_item *const named = json_item_member(part, "type");
-    if (json_item_is_text(part)) {
-        json_item_text(part, &said, part_why);
-        bytes_add(text, said.data, said.n);
-        return true;
-    }
+    if (json_item_is_text(part)) return json_item_text(part, said, part_why);
     if (named && !json_item_text(named, &type, part_why)) {
         snprintf(why, JSON_WHY / 2, "content[%zu].type: %.100s", i, part_why);
         return false;
@@ -39,23 +34,55 @@ static bool add_part(bytes *text, const json_item *part, size_t i, bool *has_uns
     }
     const json_item *value = json_item_member(part, "text");
     if (!value) value = json_item_member(part, "refusal");
-    if (!value || !json_item_text(value, &said, part_why)) {
-        snprintf(why, JSON_WHY / 2, "content[%zu].text: %.100s", i, value ? part_why : "is missing");
-        return false;
-    }
-    bytes_add(text, said.data, said.n);
-    return true;
+    if (value && json_item_text(value, said, part_why)) return true;
+    snprintf(why, JSON_WHY / 2, "content[%zu].text: %.100s", i, value ? part_why : "is missing");
+    return false;
+}
+
+static bool check_count(const json_item *parts, char *why) {
+    if (json_item_count(parts) <= MESSAGE_PARTS) return true;
+    snprintf(why, JSON_WHY / 2, "content: %zu parts, limit %d", json_item_count(parts), MESSAGE_PARTS);
+    return false;
 }
 
 bool api_messages_join(const json_item *parts, bytes *text, bool *has_unsupported, char *why) {
-    if (json_item_count(parts) > MESSAGE_PARTS) {
-        snprintf(why, JSON_WHY / 2, "content: %zu parts, limit %d", json_item_count(parts), MESSAGE_PARTS);
-        return false;
-    }
+    json_span said;
+    if (!check_count(parts, why)) return false;
     for (size_t i = 0; i < json_item_count(parts); i++) {
         if (i) bytes_add(text, "\n", 1);
-        if (!add_part(text, json_item_at(parts, i), i, has_unsupported, why)) return false;
+        if (!read_part(json_item_at(parts, i), i, &said, has_unsupported, why)) return false;
+        bytes_add(text, said.data, said.n);
     }
+    return true;
+}
+
+bool api_messages_has_pictures(const json_item *parts) {
+    for (size_t i = 0; i < json_item_count(parts); i++)
+        if (sent_pictures_is_part(json_item_at(parts, i))) return true;
+    return false;
+}
+
+bool api_messages_put_parts(api_messages *m, const json_item *parts, json_writer *w, char *why) {
+    char place[SENT_PICTURE_PLACE], inner[JSON_WHY] = "";
+    if (!check_count(parts, why)) return false;
+    json_put_begin(w, '[');
+    for (size_t i = 0; i < json_item_count(parts); i++) {
+        const json_item *const part = json_item_at(parts, i);
+        const bool is_picture = sent_pictures_is_part(part);
+        json_span said;
+        snprintf(place, sizeof place, "messages[%zu].content[%zu]", m->n - 1, i);
+        if (is_picture && !sent_pictures_take(m->pictures, part, place, inner)) {
+            m->has_unsupported |= m->pictures->is_unsupported;
+            snprintf(why, JSON_WHY / 2, "content[%zu].%.200s", i, inner);
+            return false;
+        }
+        if (!is_picture && !read_part(part, i, &said, &m->has_unsupported, why)) return false;
+        json_put_begin(w, '{');
+        json_member_string(w, "type", is_picture ? "image" : "text");
+        if (!is_picture) json_member_text(w, "text", said.data, said.n);
+        json_put_end(w, '}');
+    }
+    json_put_end(w, ']');
     return true;
 }
 
@@ -72,7 +99,10 @@ static bool each_member(void *target, size_t i, const char *key, const json_item
     // A null content is a value in templates, another null member is not there.
     if (json_item_is_null(value) && strcmp(key, "content") != 0) return true;
     json_put_key(&out->w, key);
-    if (strcmp(key, "content") == 0 && json_item_is_array(value)) {
+    if (strcmp(key, "content") == 0 && out->messages->pictures && json_item_is_array(value) &&
+        api_messages_has_pictures(value)) {
+        ok = api_messages_put_parts(out->messages, value, &out->w, why);
+    } else if (strcmp(key, "content") == 0 && json_item_is_array(value)) {
         ok = api_messages_join(value, &text, &out->messages->has_unsupported, why);
         json_put_text(&out->w, text.n ? text.data : "", text.n);
     } else {

@@ -33,10 +33,10 @@ typedef struct api_listing {
 
 typedef struct api_request {
     struct server *server;
-    uint64_t key;       // of the API
-    const char *client; // its address; NULL: not known
-    size_t n_body;
-    uint64_t n_memory; // taken from that of all large requests (serve/work/workers.h)
+    uint64_t key;                  // of the API
+    const char *client;            // its address; NULL: not known
+    size_t n_body, n_picture_text; // bytes; those in long texts of base64
+    uint64_t n_memory;             // taken from that of all large requests (serve/work/workers.h)
     json_doc *doc;
     const char *model_name;
     size_t model;    // index
@@ -50,6 +50,8 @@ typedef struct api_request {
 
 // http NULL: the request came otherwise. False, here and below: the error says why.
 bool api_request_open(api_request *r, struct server *s, const http_request *http, const char *body, size_t n_body);
+// Of the body, without texts of base64: what may become tokens.
+static inline size_t api_request_text_bytes(const api_request *r) { return r->n_body - r->n_picture_text; }
 bool api_request_read(api_request *r, const member_group *groups, size_t n_groups, const api_refusals *refusals);
 // The members of an object inside the request, in the same way: a reason in why begins with the member's name.
 bool api_request_read_object(api_request *r, const json_item *object, const member_group *groups, size_t n_groups,

@@ -7,11 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-void chat_form_init(chat_form *c) { *c = (chat_form){0}; }
+void chat_form_init(chat_form *c) {
+    *c = (chat_form){0};
+    c->messages.pictures = &c->pictures;
+}
 
 void chat_form_free(chat_form *c) {
     bytes_free(&c->messages.json);
     bytes_free(&c->variables);
+    sent_pictures_free(&c->pictures);
+    if (c->decoding) pthread_mutex_unlock(&c->decoding->pictures_lock);
+    c->decoding = NULL;
     free(c->tools);
     free(c->reply.ids);
     c->tools = NULL;
@@ -159,7 +165,26 @@ size_t chat_form_pick_rows(const char *const *names, member *to) {
     return n;
 }
 
-bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct server *s, api_error *e) {
+bool chat_form_open_pictures(chat_form *c, api_request *r) {
+    char why[JSON_WHY] = "";
+    size_t failed = 0;
+    const server_model *const m = &r->server->models[r->model];
+    if (c->pictures.n == 0) return true;
+    if (!m->sees)
+        return api_fail(&r->error, API_INVALID_VALUE, c->pictures.sent[0].place, "%s: model %s takes no pictures",
+                        c->pictures.sent[0].place, m->name);
+    if (!c->decoding) {
+        pthread_mutex_lock(&r->server->pictures_lock);
+        c->decoding = r->server;
+    }
+    if (sent_pictures_open(&c->pictures, &failed, why)) return true;
+    const char *const place = c->pictures.sent[failed].place;
+    return api_fail(&r->error, API_INVALID_VALUE, place, "%s: %s", place, why);
+}
+
+bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, api_request *r) {
+    const struct server *const s = r->server;
+    api_error *const e = &r->error;
     if (!c->has_messages)
         return api_fail(e, API_MISSING_PARAMETER, "messages", "messages: must be an array of at least one message");
     if (c->reasoning == REASONING_NONE && c->tools && c->choice.mode != TOOLS_NONE)
@@ -190,8 +215,10 @@ bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct 
     if (c->no_prompt) chat->add_generation_prompt = false;
     if (c->reasoning == REASONING_NONE) chat->output_format = "none";
     chat->truncate = (rn_truncate)c->truncate;
+    chat->pictures = (const rn_picture *const *)c->pictures.open;
+    chat->n_pictures = c->pictures.n;
     req->chat = chat;
-    return true;
+    return chat_form_open_pictures(c, r);
 }
 
 bool chat_form_force(const chat_form *c, api_request *r, job *j) {

@@ -12,7 +12,9 @@
 typedef enum reasoning_form { REASONING_SEPARATE = 0, REASONING_NONE = 1, REASONING_TAGS = 2 } reasoning_form;
 
 typedef struct chat_form {
-    api_messages messages; // its items; chat_form_apply() closes the array
+    api_messages messages;   // its items; chat_form_apply() closes the array
+    sent_pictures pictures;  // of the messages
+    struct server *decoding; // whose pictures_lock is held, as these are decoded; NULL: none is
     bool has_messages;
     char *tools;
     bytes variables; // an object without its end
@@ -36,8 +38,10 @@ void chat_form_set_variable(chat_form *c, const char *name, const json_item *val
 // What templates know by several names: whether the model is to think before it answers.
 void chat_form_set_thinking(chat_form *c, bool is_on);
 
-// Fills the library's request; `chat` is the caller's.
-bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct server *s, api_error *e);
+// Fills the library's request, after api_request_find_model(); `chat` is the caller's. Pictures are decoded the first time, and closed by chat_form_free():
+// of all requests one at a time has them, and others wait. False: r->error says why.
+bool chat_form_open_pictures(chat_form *c, api_request *r); // alone
+bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, api_request *r);
 
 // Converts a delta as `reasoning` asks: with REASONING_TAGS, reasoning becomes content between tags. `text` is the caller's and must
 // outlive the returned delta.

@@ -6,7 +6,7 @@
 bool chat_turn_make(chat_turn *t, api_request *r, const api_generation *g, chat_form *form, int32_t choice) {
     rn_request_init(&t->req);
     if (!api_generation_apply(g, r->server, &t->req, &t->parts, choice, &r->error) ||
-        !chat_form_apply(form, &t->req, &t->chat, r->server, &r->error))
+        !chat_form_apply(form, &t->req, &t->chat, r))
         return false;
     t->chat.parse_special = g->g.parse_special;
     t->req.model = r->model;
@@ -31,7 +31,8 @@ bool chat_turn_answer_count(http_exchange *x, api_request *r, const api_generati
     int64_t n = 0;
     uint64_t n_reserved = 0;
     bytes body = {0};
-    const bool ok = api_budget_take(r, api_budget_estimate(r->n_body), &n_reserved) && count(r, g, form, &n);
+    const bool ok =
+        api_budget_take(r, api_budget_estimate(api_request_text_bytes(r)), &n_reserved) && count(r, g, form, &n);
     if (ok) {
         char *const ignored = api_request_ignored(r);
         json_writer w = {&body, false};

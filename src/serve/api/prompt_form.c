@@ -30,10 +30,22 @@ static bool is_ids(const json_item *array) {
     return first && !json_item_is_text(first) && !json_item_is_array(first);
 }
 
+// {"prompt_string": TEXT, "multimodal_data": [BASE64, ..]}
+static bool add_media(prompt_form *f, const json_item *value, char *why) {
+    const json_item *const text = json_item_member(value, "prompt_string");
+    f->media = json_item_member(value, "multimodal_data");
+    if (!text || (f->media && !json_item_is_array(f->media))) {
+        snprintf(why, JSON_WHY / 2, ".%s", text ? "multimodal_data: must be an array" : "prompt_string: is missing");
+        return false;
+    }
+    return add_item(f, text, why);
+}
+
 bool prompt_form_each(void *form, size_t i, const char *key, const json_item *value, char *why) {
     prompt_form *const f = form;
     char item_why[JSON_WHY / 2] = "";
     (void)i, (void)key;
+    if (f->takes_media && json_item_is_object(value)) return add_media(f, value, why);
     if (!json_item_is_array(value) || is_ids(value)) return add_item(f, value, why);
     if (json_item_count(value) == 0) {
         snprintf(why, JSON_WHY / 2, "an empty array");

@@ -14,9 +14,11 @@ typedef struct prompt_item {
     id_list ids;
 } prompt_item;
 typedef struct prompt_form {
-    prompt_item *items; // [n]
-    size_t n, n_max;    // n_max: 0 is JOB_PARTS
-    bool is_several;    // an array of texts or of arrays
+    prompt_item *items;     // [n]
+    size_t n, n_max;        // n_max: 0 is JOB_PARTS
+    bool is_several;        // an array of texts or of arrays
+    bool takes_media;       // set by the caller: llama-server's object of a text and pictures is one, too
+    const json_item *media; // its pictures; NULL: none
 } prompt_form;
 
 #define PROMPT_FORM_SCHEMA                                                                                           \

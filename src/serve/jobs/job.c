@@ -435,6 +435,8 @@ static int64_t reasoning_of(const rn_usage *u) { return u->reasoning_tokens; }
 int64_t job_completion_tokens(const job *j) { return sum_usage(j, completion_of); }
 int64_t job_reasoning_tokens(const job *j) { return sum_usage(j, reasoning_of); }
 int64_t job_prompt_tokens(const job *j) { return sum_usage(j, prompt_of) / (int64_t)j->n_answers; }
+static int64_t pictures_of(const rn_usage *u) { return u->picture_tokens; }
+int64_t job_picture_tokens(const job *j) { return sum_usage(j, pictures_of) / (int64_t)j->n_answers; }
 int64_t job_cached_tokens(const job *j) { return sum_usage(j, cached_of) / (int64_t)j->n_answers; }
 
 rn_usage job_usage_so_far(const job *j) {

@@ -145,6 +145,7 @@ void job_event(job *j, const char *name, bytes *json);
 // Sums over all parts, for formats that report usage.
 int64_t job_prompt_tokens(const job *j);
 int64_t job_cached_tokens(const job *j);
+int64_t job_picture_tokens(const job *j);
 int64_t job_completion_tokens(const job *j);
 int64_t job_reasoning_tokens(const job *j);
 // The sums so far: for parts that run, the prompt's tokens and those read.

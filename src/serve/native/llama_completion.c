@@ -143,6 +143,7 @@ static void put_timings(json_writer *w, const job_part *p) {
     const rn_usage *const u = &p->usage;
     json_member_begin(w, "timings", '{');
     json_member_whole(w, "cache_n", u->cached_tokens);
+    openai_put_pictures(w, p->job);
     put_rate(w, "prompt_n", "prompt_ms", "prompt_per_token_ms", "prompt_per_second",
              (double)(u->prompt_tokens - u->cached_tokens), p->timing.prefill_ms);
     put_rate(w, "predicted_n", "predicted_ms", "predicted_per_token_ms", "predicted_per_second",
@@ -213,6 +214,30 @@ static const job_format stream_format = {NULL, stream_chunk, stream_end, NULL, f
 
 // ---- the request ----------------------------------------------------------------------------------------------------
 
+// [{"data": BASE64, "id": N}, ..], for the mark [img-N].
+static bool each_image(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    llama_request *const l = target;
+    sent_pictures *const p = &l->q.chat.pictures;
+    const json_item *const data = json_item_member(value, "data"), *const id = json_item_member(value, "id");
+    char place[SENT_PICTURE_PLACE], inner[JSON_WHY] = "is missing";
+    int64_t number = 0;
+    (void)key;
+    snprintf(place, sizeof place, "image_data[%zu].data", i);
+    if (!data || !sent_pictures_add(p, data, place, inner)) {
+        snprintf(why, JSON_WHY / 2, "data%s%.200s", *inner == ':' ? "" : ": ", inner);
+        return false;
+    }
+    if (id && !json_item_whole(id, 0, INT32_MAX, &number, inner)) {
+        snprintf(why, JSON_WHY / 2, "id: %.200s", inner);
+        return false;
+    }
+    if (id) p->sent[p->n - 1].id = number;
+    return true;
+}
+
+static const member image_rows[] = {
+    {"image_data", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_image, .schema = SCHEMA_ARRAY_OF(SCHEMA_OBJECT)},
+};
 static const member rows[] = {
     {"n_probs", MEMBER_INT, offsetof(llama_request, n_probs), 0, 20},
     {"post_sampling_probs", MEMBER_BOOL, offsetof(llama_request, post_sampling_probs)},
@@ -221,12 +246,27 @@ static const member rows[] = {
     {"t_max_predict_ms", MEMBER_INT, offsetof(llama_request, max_predict_ms), 0, 86400000},
 };
 
+// Those of a prompt that is an object.
+static bool take_media(llama_request *l) {
+    const json_item *const media = l->q.prompt.media;
+    char place[SENT_PICTURE_PLACE], why[JSON_WHY] = "";
+    for (size_t i = 0; media && i < json_item_count(media); i++) {
+        snprintf(place, sizeof place, "prompt.multimodal_data[%zu]", i);
+        if (!sent_pictures_add(&l->q.chat.pictures, json_item_at(media, i), place, why))
+            return api_fail(&l->q.r.error, API_INVALID_VALUE, place, "%s%s%s", place, *why == ':' ? "" : ": ", why);
+    }
+    return true;
+}
+
 static bool read_request(llama_request *l, bool is_infill) {
     native_request *const q = &l->q;
     api_error *const e = &q->r.error;
-    const member_group groups[] = {{rows, sizeof rows / sizeof *rows, l}, {infill_rows, INFILL_ROWS, &l->hole}};
+    const member_group groups[] = {{rows, sizeof rows / sizeof *rows, l},
+                                   is_infill ? (member_group){infill_rows, INFILL_ROWS, &l->hole}
+                                             : (member_group){image_rows, 1, l}};
     if (is_infill) q->parts = &l->hole.part;
-    if (!native_read(q, groups, is_infill ? 2 : 1) || (is_infill && !infill_read(&l->hole, q))) return false;
+    q->prompt.takes_media = !is_infill;
+    if (!native_read(q, groups, 2) || (is_infill && !infill_read(&l->hole, q)) || !take_media(l)) return false;
     if (q->g.n > 1) return api_fail(e, API_UNSUPPORTED_PARAMETER, "n", "n: must be 1: /v1/completions takes more");
     if (q->prompt.n == 0 && !is_infill)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "messages", "messages: use /v1/chat/completions");
@@ -299,8 +339,8 @@ static void answer(struct server *s, http_exchange *x, const http_request *http,
     *l = (llama_request){.id_slot = -1};
     native_init(&l->q);
     const bool ok = api_request_open(&l->q.r, s, http, http->body, http->n_body) && read_request(l, is_infill);
-    if (!ok || !api_generation_is_long(&l->q.g, 1) || !http_defer(x))
-        job_answer(ok ? begin(l) : NULL, x, &l->q.r, &l->q.g.delivery);
+    const bool is_long = l->q.chat.pictures.n > 0 || api_generation_is_long(&l->q.g, 1);
+    if (!ok || !is_long || !http_defer(x)) job_answer(ok ? begin(l) : NULL, x, &l->q.r, &l->q.g.delivery);
     native_free(&l->q);
     infill_free(&l->hole);
     free(l);

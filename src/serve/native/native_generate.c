@@ -3,6 +3,7 @@
 #include "app/say.h"
 #include "app/stream_json.h"
 #include "serve/api/api.h"
+#include "serve/api/picture_parts.h"
 #include "serve/jobs/session_store.h"
 #include "serve/openai/openai_json.h"
 #include <stdlib.h>
@@ -208,7 +209,7 @@ static bool begin_parts(native_request *q, job *j) {
     for (size_t i = 0; i < j->n_parts; i++) {
         rn_request req;
         generation_parts parts;
-        rn_part part;
+        rn_part part, with_pictures[PICTURE_PARTS];
         rn_chat chat;
         rn_request_init(&req);
         if (!api_generation_apply(&q->g, q->r.server, &req, &parts, (int32_t)i, e)) return false;
@@ -217,9 +218,10 @@ static bool begin_parts(native_request *q, job *j) {
         if (q->parts) {
             req.parts = q->parts;
             req.n_parts = q->n_parts;
-        } else if (q->prompt.n)
+        } else if (q->prompt.n) {
             prompt_form_apply(&q->prompt, 0, q->g.g.parse_special, &req, &part);
-        else if (!chat_form_apply(&q->chat, &req, &chat, j->server, e))
+            if (q->chat.pictures.n && !picture_parts_make(&q->chat, &q->r, &req, with_pictures)) return false;
+        } else if (!chat_form_apply(&q->chat, &req, &chat, &q->r))
             return false;
         else
             chat.parse_special = q->g.g.parse_special;

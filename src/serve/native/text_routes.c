@@ -34,13 +34,14 @@ static const member detokenize_rows[] = {
 
 static bool open_request(text_request *q, struct server *s, const http_request *http, const member *rows, size_t n) {
     *q = (text_request){0};
+    chat_form_init(&q->chat);
     const member_group groups[] = {API_COMMON_GROUP(&q->r), {rows, n, q}, CHAT_FORM_GROUP(&q->chat)};
     if (!api_request_open(&q->r, s, http, http->body, http->n_body) ||
         !api_request_read(&q->r, groups, rows == tokenize_rows ? 3 : 2, NULL)) {
         if (q->chat.is_unsupported) q->r.error.code = API_UNSUPPORTED_PARAMETER;
         return false;
     }
-    const size_t n_bytes = q->chat.has_messages ? q->r.n_body : q->text.n + q->prompt.n;
+    const size_t n_bytes = q->chat.has_messages ? api_request_text_bytes(&q->r) : q->text.n + q->prompt.n;
     return api_request_find_model(&q->r) &&
            api_budget_take(&q->r, q->ids.n ? q->ids.n : api_budget_estimate(n_bytes), &q->n_reserved);
 }
@@ -133,7 +134,7 @@ static bool tokenize_chat(text_request *q, int32_t **ids, size_t *n) {
         return api_fail(e, API_INVALID_VALUE, "add_special_tokens",
                         "add_special_tokens: excludes messages, whose template writes them");
     rn_request_init(&req);
-    if (!chat_form_apply(&q->chat, &req, &chat, q->r.server, e)) return false;
+    if (!chat_form_apply(&q->chat, &req, &chat, &q->r)) return false;
     chat.parse_special = q->parse_special;
     req.model = q->r.model;
     req.max_tokens = 0;
@@ -192,7 +193,7 @@ static bool render(template_request *q, bytes *body) {
     char *text = NULL;
     size_t n = 0;
     rn_request_init(&req);
-    if (!chat_form_apply(&q->chat, &req, &chat, q->r.server, &q->r.error)) return false;
+    if (!chat_form_apply(&q->chat, &req, &chat, &q->r)) return false;
     req.model = q->r.model;
     const rn_status st = rn_request_text(q->r.server->engine, &req, &text, &n, &err);
     if (st == RN_OK) {
@@ -207,12 +208,13 @@ static bool render(template_request *q, bytes *body) {
 
 void route_apply_template(struct server *s, http_exchange *x, const http_request *http) {
     template_request q = {0};
+    chat_form_init(&q.chat);
     bytes body = {0};
     const member_group groups[] = {API_COMMON_GROUP(&q.r), CHAT_FORM_GROUP(&q.chat)};
     uint64_t n_reserved = 0, n_used = 0;
     if (api_request_open(&q.r, s, http, http->body, http->n_body) && api_request_read(&q.r, groups, 2, NULL) &&
-        api_request_find_model(&q.r) && api_budget_take(&q.r, api_budget_estimate(q.r.n_body), &n_reserved) &&
-        render(&q, &body)) {
+        api_request_find_model(&q.r) &&
+        api_budget_take(&q.r, api_budget_estimate(api_request_text_bytes(&q.r)), &n_reserved) && render(&q, &body)) {
         n_used = api_budget_estimate(body.n); // nothing was tokenized
         http_answer_bytes(x, 200, "application/json", NULL, &body);
     } else {

@@ -76,6 +76,7 @@ static void put_end(json_writer *w, const job_part *p) {
     put_ns(w, "total_duration", (p->n_tokens ? t->first_token_ms : t->queue_ms + t->prefill_ms) + t->decode_ms);
     put_ns(w, "load_duration", 0);
     json_member_whole(w, "prompt_eval_count", p->usage.prompt_tokens);
+    openai_put_pictures(w, p->job);
     put_ns(w, "prompt_eval_duration", t->prefill_ms);
     json_member_whole(w, "eval_count", p->usage.completion_tokens);
     put_ns(w, "eval_duration", t->decode_ms);

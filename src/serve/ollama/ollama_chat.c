@@ -1,6 +1,7 @@
 // serve/ollama/ollama_chat.c - POST /api/chat and /api/generate, streamed or whole.
 #include "app/infill_prompt.h"
 #include "app/say.h"
+#include "serve/api/picture_parts.h"
 #include "serve/jobs/session_store.h"
 #include "serve/ollama/ollama.h"
 #include "serve/ollama/ollama_answer.h"
@@ -16,6 +17,7 @@ typedef struct chat_request {
     // Of /api/generate.
     json_span prompt, suffix, system;
     bool is_raw;
+    const json_item *images; // NULL: none
     id_list context;
     bool is_chat;
 } chat_request;
@@ -40,14 +42,25 @@ static const member format_rows[] = {
         "{'type':'object','properties':{'role':{'enum':['system','user','assistant','tool']}},'required':['role']}")
 static const member message_rows[] = {
     {"messages", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = ollama_each_message, .schema = MESSAGES_SCHEMA}};
+static bool each_images(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    chat_request *const c = target;
+    char inner[JSON_WHY] = "";
+    (void)i, (void)key;
+    c->images = value;
+    if (ollama_add_images(&c->o.chat.pictures, value, "", inner)) return true;
+    snprintf(why, JSON_WHY / 2, "%.200s", inner + strlen("images") + (inner[strlen("images")] == ':' ? 2 : 0));
+    return false;
+}
+
 static const member prompt_rows[] = {
-    {"prompt", MEMBER_TEXT, offsetof(chat_request, prompt)},  {"suffix", MEMBER_TEXT, offsetof(chat_request, suffix)},
-    {"system", MEMBER_TEXT, offsetof(chat_request, system)},  {"raw", MEMBER_BOOL, offsetof(chat_request, is_raw)},
+    {"prompt", MEMBER_TEXT, offsetof(chat_request, prompt)},
+    {"suffix", MEMBER_TEXT, offsetof(chat_request, suffix)},
+    {"system", MEMBER_TEXT, offsetof(chat_request, system)},
+    {"raw", MEMBER_BOOL, offsetof(chat_request, is_raw)},
     {"context", MEMBER_IDS, offsetof(chat_request, context)},
+    {"images", MEMBER_EACH, .each = each_images, .schema = SCHEMA_ARRAY_OF(SCHEMA_TEXT)},
 };
-#define MEDIA "only text is supported"
 static const api_refusal refused[] = {
-    {"images", "[]", MEDIA},
     {"template", "\"\"", "set the template at the server: --chat-template"},
 };
 static const api_refusals refusals = {refused, sizeof refused / sizeof *refused};
@@ -61,7 +74,6 @@ static bool read_request(chat_request *c) {
                                        ? (member_group){message_rows, 1, &c->messages}
                                        : (member_group){prompt_rows, sizeof prompt_rows / sizeof *prompt_rows, c}};
     if (ollama_request_read(&c->o, groups, 3, &refusals)) return true;
-    if (c->messages.is_unsupported) c->o.r.error.code = API_UNSUPPORTED_PARAMETER;
     return false;
 }
 
@@ -71,17 +83,23 @@ static bool is_load(const chat_request *c) {
 }
 
 // With a suffix the prompt is what is before a hole, and no message.
+static bool check_images(chat_request *c) {
+    const char *const other = c->suffix.n ? "suffix" : c->context.n ? "context" : NULL;
+    if (c->is_chat || c->o.chat.pictures.n == 0 || !other) return true;
+    return api_fail(&c->o.r.error, API_UNSUPPORTED_PARAMETER, other, "%s: excludes images", other);
+}
+
 static bool check_suffix(chat_request *c) {
     const char *const other = c->is_raw ? "raw" : c->system.n ? "system" : c->context.n ? "context" : NULL;
     if (c->suffix.n == 0 || !other) return true;
     return api_fail(&c->o.r.error, API_UNSUPPORTED_PARAMETER, other, "%s: excludes suffix", other);
 }
 
-static void put_message(bytes *to, const char *role, const json_span *text) {
+static void put_message(bytes *to, const char *role, size_t n_images, const json_span *text) {
     json_writer w = {to, to->n > 0};
     json_put_begin(&w, '{');
     json_member_string(&w, "role", role);
-    json_member_text(&w, "content", text->data, text->n);
+    ollama_put_content(&w, n_images, text);
     json_put_end(&w, '}');
 }
 
@@ -91,8 +109,8 @@ static void fill_chat(chat_request *c) {
         bytes_add(&f->messages.json, c->messages.json.data, c->messages.json.n);
         f->continue_final = c->messages.ends_with_answer;
     } else {
-        if (c->system.n) put_message(&f->messages.json, "system", &c->system);
-        put_message(&f->messages.json, "user", &c->prompt);
+        if (c->system.n) put_message(&f->messages.json, "system", 0, &c->system);
+        put_message(&f->messages.json, "user", f->pictures.n, &c->prompt);
     }
     f->has_messages = true;
 }
@@ -135,7 +153,7 @@ static bool begin_part(chat_request *c, job *j) {
     rn_request req;
     generation_parts of_request;
     rn_chat chat;
-    rn_part parts[2];
+    rn_part parts[2], of_pictures[PICTURE_PARTS];
     int32_t *ids = NULL;
     rn_infill_prompt hole = {0};
     if (!api_generation_admit(&c->o.g, &c->o.r, j) || (c->suffix.n && !make_infill(c, j, &hole))) return false;
@@ -148,14 +166,17 @@ static bool begin_part(chat_request *c, job *j) {
     else if (c->is_raw) {
         // Whoever writes the template's text themselves means its control tokens.
         generation_prompt(&(generation){.parse_special = true}, &req, &parts[0], c->prompt.data, c->prompt.n);
+        if (c->o.chat.pictures.n && !picture_parts_make(&c->o.chat, &c->o.r, &req, of_pictures)) return false;
     } else {
         fill_chat(c);
-        if (!chat_form_apply(&c->o.chat, &req, &chat, j->server, e)) return false;
+        if (!chat_form_apply(&c->o.chat, &req, &chat, &c->o.r)) return false;
         chat.parse_special = c->o.g.g.parse_special;
     }
     if (j->session) req.session = session_of(j->session);
-    const bool ok = (c->is_chat || c->is_raw || hole.ids || j->session || go_on(c, j, &req, parts, &ids)) &&
-                    job_begin_part(j, 0, &req, c->is_chat ? "messages" : "prompt", e);
+    const bool has_pictures = c->o.chat.pictures.n > 0; // whose tokens alone are no context
+    const bool ok =
+        (c->is_chat || c->is_raw || hole.ids || j->session || has_pictures || go_on(c, j, &req, parts, &ids)) &&
+        job_begin_part(j, 0, &req, c->is_chat ? "messages" : "prompt", e);
     rn_free(ids);
     rn_free(hole.ids);
     return ok;
@@ -172,7 +193,8 @@ static job *begin_job(chat_request *c) {
     *a = (ollama_answer){.is_chat = c->is_chat,
                          .is_split = !c->is_raw && c->suffix.n == 0 && c->context.n == 0,
                          .has_logprobs = c->o.has_logprobs,
-                         .has_context = !c->is_chat && !c->is_raw && c->suffix.n == 0 && !c->o.g.session};
+                         .has_context = !c->is_chat && !c->is_raw && c->suffix.n == 0 && !c->o.g.session &&
+                                        c->o.chat.pictures.n == 0};
     j->more = a;
     if (begin_part(c, j)) return j;
     job_close(j);
@@ -198,7 +220,9 @@ static void answer(struct server *s, http_exchange *x, const http_request *http,
         return;
     }
     *c = (chat_request){.is_chat = is_chat};
-    const bool ok = ollama_request_open(&c->o, s, http) && read_request(c) && check_suffix(c);
+    const bool is_open = ollama_request_open(&c->o, s, http);
+    c->messages.pictures = &c->o.chat.pictures;
+    const bool ok = is_open && read_request(c) && check_suffix(c) && check_images(c);
     if (ok && is_load(c))
         answer_loaded(c, x);
     else

@@ -1,6 +1,5 @@
 // serve/ollama/ollama_messages.c - see ollama_messages.h.
 #include "serve/ollama/ollama_messages.h"
-#include "app/json_write.h"
 #include "serve/api/api_messages.h"
 #include <stdio.h>
 #include <string.h>
@@ -81,12 +80,37 @@ static bool put_calls(ollama_messages *m, json_writer *w, const json_item *calls
     return true;
 }
 
-static bool check_images(ollama_messages *m, const json_item *message, char *why) {
-    const json_item *const images = json_item_member(message, "images");
-    if (!images || (json_item_is_array(images) && json_item_count(images) == 0)) return true;
-    m->is_unsupported = true;
-    snprintf(why, JSON_WHY / 2, "images: are not supported: only text is");
-    return false;
+bool ollama_add_images(sent_pictures *pictures, const json_item *images, const char *place, char *why) {
+    char each[SENT_PICTURE_PLACE], inner[JSON_WHY] = "";
+    if (!json_item_is_array(images)) {
+        snprintf(why, JSON_WHY / 4, "images: must be an array");
+        return false;
+    }
+    for (size_t i = 0; i < json_item_count(images); i++) {
+        snprintf(each, sizeof each, "%simages[%zu]", place, i);
+        if (sent_pictures_add(pictures, json_item_at(images, i), each, inner)) continue;
+        snprintf(why, JSON_WHY / 4, "images[%zu]%s%.90s", i, *inner == ':' ? "" : ": ", inner);
+        return false;
+    }
+    return true;
+}
+
+void ollama_put_content(json_writer *w, size_t n_images, const json_span *text) {
+    if (n_images == 0) {
+        json_member_text(w, "content", text->data, text->n);
+        return;
+    }
+    json_member_begin(w, "content", '[');
+    for (size_t i = 0; i < n_images; i++) {
+        json_put_begin(w, '{');
+        json_member_string(w, "type", "image");
+        json_put_end(w, '}');
+    }
+    json_put_begin(w, '{');
+    json_member_string(w, "type", "text");
+    json_member_text(w, "text", text->data, text->n);
+    json_put_end(w, '}');
+    json_put_end(w, ']');
 }
 
 static bool put_message(ollama_messages *m, json_writer *w, const json_item *value, char *why) {
@@ -102,15 +126,19 @@ static bool put_message(ollama_messages *m, json_writer *w, const json_item *val
     }
     if (json_item_member(value, "content") && !api_read_text(value, "content", &said, why)) return false;
     json_member_string(w, "role", roles[k]);
-    json_member_text(w, "content", said.data, said.n);
+    const json_item *const images = json_item_member(value, "images");
+    const size_t n_before = m->pictures->n;
+    char place[SENT_PICTURE_PLACE];
+    snprintf(place, sizeof place, "messages[%zu].", m->n - 1);
+    if (images && !ollama_add_images(m->pictures, images, place, why)) return false;
+    ollama_put_content(w, m->pictures->n - n_before, &said);
     const json_item *const calls = json_item_member(value, "tool_calls");
     const bool has_calls = calls && json_item_count(calls);
     if (k == 3 && !json_item_member(value, "tool_call_id"))
         json_member_string(w, "tool_call_id", make_id(m->first_call + m->n_results++, made));
     m->ends_with_answer = k == 2 && !has_calls;
     return put_text(w, value, "tool_call_id", "tool_call_id", why) && put_text(w, value, "tool_name", "name", why) &&
-           put_text(w, value, "thinking", "reasoning_content", why) && check_images(m, value, why) &&
-           (!calls || put_calls(m, w, calls, why));
+           put_text(w, value, "thinking", "reasoning_content", why) && (!calls || put_calls(m, w, calls, why));
 }
 
 bool ollama_each_message(void *messages, size_t i, const char *key, const json_item *value, char *why) {

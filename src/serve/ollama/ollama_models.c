@@ -123,9 +123,10 @@ static bool find_template(const server *s, size_t i, const rn_template **t, rn_t
     return st != RN_E_NOMEM;
 }
 
-static void put_capabilities(json_writer *w, const char *source) {
+static void put_capabilities(json_writer *w, const char *source, bool sees) {
     json_member_begin(w, "capabilities", '[');
     json_put_string(w, "completion");
+    if (sees) json_put_string(w, "vision");
     if (strstr(source, "tools")) json_put_string(w, "tools");
     if (strstr(source, "enable_thinking") || strstr(source, "reasoning_content")) json_put_string(w, "thinking");
     json_put_end(w, ']');
@@ -178,7 +179,7 @@ static bool put_shown(json_writer *w, const server *s, size_t i) {
         put_details(w, &m);
         put_model_info(w, &m);
     }
-    put_capabilities(w, source);
+    put_capabilities(w, source, s->models[i].sees);
     json_put_end(w, '}');
     rn_template_close(own);
     return true;

@@ -8,6 +8,11 @@
 
 const rn_model *job_model(const job *j) { return j->server->models[j->model].model; }
 
+void openai_put_pictures(json_writer *w, const job *j) {
+    const int64_t n = job_picture_tokens(j);
+    if (n) json_member_whole(w, "picture_tokens", n);
+}
+
 static void put_prediction(json_writer *w, const job *j, const rn_usage *u) {
     if (!j->has_prediction) return;
     json_member_whole(w, "accepted_prediction_tokens", u->accepted_prediction_tokens);
@@ -23,6 +28,7 @@ static void put_usage(json_writer *w, const job *j) {
     json_member_whole(w, "total_tokens", u.prompt_tokens + u.completion_tokens);
     json_member_begin(w, "prompt_tokens_details", '{');
     json_member_whole(w, "cached_tokens", u.cached_tokens);
+    openai_put_pictures(w, j);
     json_put_end(w, '}');
     json_member_begin(w, "completion_tokens_details", '{');
     json_member_whole(w, "reasoning_tokens", u.reasoning_tokens);

@@ -32,6 +32,7 @@ const char *openai_finish(const job_part *p); // "stop", "length", "tool_calls";
 // Writes the member `runnel`, which OpenAI's form does not have: {"seed", "finish_detail", "timing"}, and where there were guesses
 // "speculation".
 void openai_put_rest(json_writer *w, const job_part *p);
+void openai_put_pictures(json_writer *w, const job *j); // the member picture_tokens, where there are any
 // Where the request has a prediction: the counts of its guesses so far, as members of the details of the tokens that were generated.
 void openai_put_prediction(json_writer *w, const job *j);
 // Items of vLLM's prompt_logprobs: null for the first token, then objects by id: the token itself and the more probable ones.

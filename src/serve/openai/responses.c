@@ -23,6 +23,7 @@ typedef struct response_request {
     bool has_input, is_unstored; // is_unstored: `store` is false
     const char *previous;        // previous_response_id; NULL: none
     bytes tools;                 // in the form of chat completions
+    json_doc *seen;              // the messages again, where they have pictures; NULL: they have none
 } response_request;
 
 // ---- items to messages ----------------------------------------------------------------------------------------------
@@ -93,6 +94,25 @@ static bool add_result(response_request *q, const json_item *item, char *why) {
     return ok;
 }
 
+// With pictures as they were sent: a stored answer keeps them.
+static bool add_seen(response_request *q, const json_span *role, const json_item *content, char *why) {
+    json_writer w = {&q->items, q->items.n > 0};
+    bytes parts = {0};
+    sent_pictures checked = {0};
+    api_messages all = {.n = 1, .pictures = &checked};
+    const bool ok = api_messages_put_parts(&all, content, &(json_writer){&parts, false}, why);
+    q->chat.is_unsupported |= all.has_unsupported;
+    bytes_free(&parts);
+    json_item_add(content, &parts);
+    json_put_begin(&w, '{');
+    json_member_text(&w, "role", role->data, role->n);
+    json_put_key(&w, "content");
+    json_put_raw(&w, parts.data);
+    json_put_end(&w, '}');
+    bytes_free(&parts);
+    return ok;
+}
+
 static bool add_said(response_request *q, const json_item *item, char *why) {
     json_span role;
     bytes text = {0};
@@ -103,6 +123,7 @@ static bool add_said(response_request *q, const json_item *item, char *why) {
         return false;
     }
     bool ok = true;
+    if (json_item_is_array(content) && api_messages_has_pictures(content)) return add_seen(q, &role, content, why);
     if (json_item_is_array(content))
         ok = api_messages_join(content, &text, &q->chat.is_unsupported, why);
     else {
@@ -353,13 +374,36 @@ static bool read_request(response_request *q) {
     return false;
 }
 
+static bool each_seen(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return api_messages_add(target, value, why);
+}
+
+// Notes the pictures of the conversation, which the document then holds.
+static bool fill_seen(response_request *q) {
+    static const member message_rows[] = {{"messages", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_seen}};
+    api_messages *const m = &q->chat.messages;
+    char why[JSON_WHY] = "";
+    bytes text = {0};
+    bytes_add_format(&text, "{\"messages\":[%s]}", q->items.data);
+    m->n = m->json.n > 0;
+    const bool ok = json_doc_parse(text.n ? text.data : "", text.n, &q->seen, why) &&
+                    json_doc_read(q->seen, &(member_group){message_rows, 1, m}, 1, why);
+    bytes_free(&text);
+    return ok || api_fail(&q->r.error, API_INVALID_VALUE, "input", "input: %s", why);
+}
+
 // Converts the request to a chat.
-static void fill_chat(response_request *q) {
+static bool fill_chat(response_request *q) {
+    static const char picture[] = "\"image_url\":"; // in texts the quotes are escaped
     api_messages *const m = &q->chat.messages;
     if (q->instructions.data) add_message(&m->json, "system", q->instructions.data, q->instructions.n);
-    if (q->items.n) bytes_add_format(&m->json, "%s%s", m->json.n ? "," : "", q->items.data);
+    const bool has_pictures = q->items.n && memmem(q->items.data, q->items.n, picture, sizeof picture - 1);
+    if (has_pictures && !fill_seen(q)) return false;
+    if (q->items.n && !has_pictures) bytes_add_format(&m->json, "%s%s", m->json.n ? "," : "", q->items.data);
     q->chat.has_messages = m->json.n > 0;
     if (q->tools.n) q->chat.tools = app_text("[%s]", q->tools.data);
+    return true;
 }
 
 static bool each_stored(void *target, size_t i, const char *key, const json_item *value, char *why) {
@@ -429,7 +473,7 @@ static bool begin_part(response_request *q, job *j) {
 }
 
 static job *begin_job(response_request *q) {
-    fill_chat(q);
+    if (!fill_chat(q)) return NULL;
     fill_echo(q);
     job *const j =
         job_new(q->r.server, q->g.delivery.is_stream ? &response_stream_format : &response_whole_format, 1);
@@ -463,6 +507,7 @@ static void close_request(response_request *q) {
     bytes_free(&q->calls);
     bytes_free(&q->tools);
     chat_form_free(&q->chat);
+    json_doc_free(q->seen);
     api_request_close(&q->r);
     free(q);
 }
@@ -487,10 +532,7 @@ void route_response_tokens(struct server *s, http_exchange *x, const http_reques
         return;
     }
     bool ok = open_request(q, s, http);
-    if (ok) {
-        fill_chat(q);
-        ok = chat_turn_answer_count(x, &q->r, &q->g, &q->chat, "response.input_tokens");
-    }
+    ok = ok && fill_chat(q) && chat_turn_answer_count(x, &q->r, &q->g, &q->chat, "response.input_tokens");
     if (!ok) {
         call_it_input(&q->r.error);
         api_answer_error(x, &q->r.error);

@@ -102,6 +102,7 @@ static void put_usage(json_writer *w, const job *j) {
     json_member_whole(w, "input_tokens", job_prompt_tokens(j));
     json_member_begin(w, "input_tokens_details", '{');
     json_member_whole(w, "cached_tokens", job_cached_tokens(j));
+    openai_put_pictures(w, j);
     json_put_end(w, '}');
     json_member_whole(w, "output_tokens", job_completion_tokens(j));
     json_member_begin(w, "output_tokens_details", '{');

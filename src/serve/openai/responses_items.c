@@ -104,20 +104,35 @@ static void add_output(item_page *p, const json_item *message) {
     json_put_end(&w, '}');
 }
 
+// As they were sent.
+static void put_parts(json_writer *w, const json_item *parts) {
+    for (size_t i = 0; i < json_item_count(parts); i++) {
+        bytes json = {0};
+        json_item_add(json_item_at(parts, i), &json);
+        json_put_raw(w, json.data);
+        bytes_free(&json);
+    }
+}
+
 static void add_message(item_page *p, const json_item *message, json_span role) {
+    const json_item *const content = json_item_member(message, "content");
+    const bool is_parts = content && json_item_is_array(content);
     const bool is_answer = strcmp(role.data, "assistant") == 0;
     json_writer w = begin_item(p, "message");
     if (!w.out) return;
     put_text(&w, "role", role);
     json_member_begin(&w, "content", '[');
-    json_put_begin(&w, '{');
-    json_member_string(&w, "type", is_answer ? "output_text" : "input_text");
-    put_text(&w, "text", text_of(message, "content"));
-    if (is_answer) {
-        json_member_begin(&w, "annotations", '[');
-        json_put_end(&w, ']');
+    if (is_parts) put_parts(&w, content);
+    if (!is_parts) {
+        json_put_begin(&w, '{');
+        json_member_string(&w, "type", is_answer ? "output_text" : "input_text");
+        put_text(&w, "text", text_of(message, "content"));
+        if (is_answer) {
+            json_member_begin(&w, "annotations", '[');
+            json_put_end(&w, ']');
+        }
+        json_put_end(&w, '}');
     }
-    json_put_end(&w, '}');
     json_put_end(&w, ']');
     json_put_end(&w, '}');
 }

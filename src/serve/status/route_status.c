@@ -73,6 +73,7 @@ static void put_meta(const server *s, size_t i, json_writer *w) {
         json_member_whole(w, "size", (int64_t)m.file_bytes);
         json_member_bool(w, "has_chat_template", m.chat_template != NULL);
         json_member_bool(w, "can_chat", s->models[i].can_chat);
+        json_member_bool(w, "sees", s->models[i].sees);
     }
     put_defaults(w, "default_sampling");
     json_put_end(w, '}');
@@ -159,6 +160,10 @@ void route_props(struct server *s, http_exchange *x, const http_request *r) {
         rn_engine_get_info(s->engine, 0, &e, NULL) == RN_OK) {
         json_member_whole(&w, "n_ctx", e.n_ctx);
         json_member_string(&w, "chat_template", m.chat_template);
+        json_member_begin(&w, "modalities", '{');
+        json_member_bool(&w, "vision", s->models[0].sees);
+        json_member_bool(&w, "audio", false);
+        json_put_end(&w, '}');
         json_member_string(&w, "cpu", e.cpu);
         json_member_string(&w, "arithmetic", e.arithmetic);
         json_member_string(&w, "kv_type", e.kv_type);
