@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     for (size_t i = 0; i < sizeof rgb; i++) rgb[i] = (uint8_t)(i * 37);
     if (preprocessor_read((const char *)data, n, &p, &err) != RN_OK) {
         must(err.text[0] != 0);
-    } else if (pipeline_run(&p, &picture, &out, &err) != RN_OK) {
+    } else if (pipeline_run(&p, &picture, true, &out, &err) != RN_OK) {
         must(err.text[0] != 0 && !out.values);
     } else {
         size_t n_values = 1;

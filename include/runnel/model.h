@@ -4,6 +4,7 @@
 #define RUNNEL_MODEL_H
 
 #include <runnel/api.h>
+#include <runnel/picture.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -172,7 +173,8 @@ RN_API rn_status rn_model_add_adapter(rn_model *model, const char *path, const c
  * engines that are opened with the model hold its tower and its projector. docs/vision.md has the
  * families.
  *
- * @param path  the folder with the vision part; NULL: the model's own.
+ * @param path  the folder with the vision part, or a mmproj file of llama.cpp's (GGUF); NULL: the
+ *              model's own, or of a GGUF model the file mmproj*.gguf beside it, if there is one.
  * @return RN_OK; RN_E_STATE (an engine has been opened with the model, or it has a vision part);
  *         RN_E_UNSUPPORTED (the folder has none, or of a family that is not supported, by name);
  *         RN_E_FORMAT (malformed, or of another model: its vectors have another width);
@@ -180,6 +182,12 @@ RN_API rn_status rn_model_add_adapter(rn_model *model, const char *path, const c
  *         time, and no other call with the model meanwhile.
  */
 RN_API rn_status rn_model_add_vision(rn_model *model, const char *path, rn_error *err);
+// The tokens that a picture takes in a prompt with n_pictures pictures: the model's token for
+// pictures in place of each vector, and what the family's processor writes around them, such as the
+// marks of SmolVLM's tiles. *ids: freed by the caller with rn_free(). RN_E_UNSUPPORTED: no vision
+// part was added; RN_E_FORMAT, RN_E_LIMIT, RN_E_NOMEM. Threads: any.
+RN_API rn_status rn_picture_tokens(const rn_model *model, const rn_picture *picture,
+                                   size_t n_pictures, int32_t **ids, size_t *n_ids, rn_error *err);
 
 // An adapter of a model. Strings live as long as the model.
 typedef struct rn_adapter_info {

@@ -81,25 +81,42 @@ int pictures_in_text(pictures *p, const rn_part *text) {
     }
 }
 
+// What of ids at `at`, where the token for pictures stands, is the picture: all of its tokens, marks included, or the token alone.
+struct place {
+    size_t from, n;
+};
+static bool find_place(const rn_model *model, const rn_picture *picture, size_t n_pictures, int32_t token,
+                       const int32_t *ids, size_t n, size_t at, struct place *out, rn_error *err) {
+    int32_t *own = NULL;
+    size_t n_own = 0, n_before = 0;
+    *out = (struct place){at, 1};
+    if (rn_picture_tokens(model, picture, n_pictures, &own, &n_own, err) != RN_OK) return false;
+    while (n_before < n_own && own[n_before] != token) n_before++;
+    if (n_before <= at && n_own <= n - (at - n_before) && memcmp(ids + at - n_before, own, n_own * sizeof *own) == 0)
+        *out = (struct place){at - n_before, n_own};
+    rn_free(own);
+    return true;
+}
+
 int pictures_in_ids(pictures *p, const rn_model *model, const int32_t *ids, size_t n) {
     rn_model_info info = {.struct_size = sizeof info};
     rn_error err = {0};
     size_t i_picture = 0, from = 0;
     p->n_parts = 0;
     if (rn_model_get_info(model, &info, &err) != RN_OK) return machine_failed(&err);
-    const size_t n_each = (size_t)info.n_picture_tokens;
     for (size_t i = 0; i < n && p->n;) {
-        size_t n_run = 0;
-        while (i + n_run < n && (n_run < n_each || !n_each) && ids[i + n_run] == info.picture_token) n_run++;
-        if (n_run == 0) {
+        struct place place;
+        if (ids[i] != info.picture_token) {
             i++;
             continue;
         }
         if (i_picture == p->n) return refuse_count(p, "--ids", i_picture + 1);
-        if (i > from) add_part(p, (rn_part){.kind = RN_PART_IDS, .ids = ids + from, .n_ids = i - from});
+        if (!find_place(model, p->open[i_picture], p->n, info.picture_token, ids, n, i, &place, &err))
+            return machine_failed(&err);
+        if (place.from > from)
+            add_part(p, (rn_part){.kind = RN_PART_IDS, .ids = ids + from, .n_ids = place.from - from});
         add_picture(p, i_picture++);
-        i += n_run == n_each || !n_each ? n_run : 1;
-        from = i;
+        i = from = place.from + place.n;
     }
     if (i_picture != p->n) return refuse_count(p, "--ids", i_picture);
     if (n > from) add_part(p, (rn_part){.kind = RN_PART_IDS, .ids = ids + from, .n_ids = n - from});

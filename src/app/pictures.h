@@ -26,8 +26,7 @@ int pictures_open(pictures *p);
 // Fills p->parts. text: what stands between the pictures, as one part of text; it is cut at each "<image>". Returns an exit code after saying why: there
 // are more or fewer of them than pictures.
 int pictures_in_text(pictures *p, const rn_part *text);
-// The same for ids, in which the model's token for pictures stands for one: once, or as often as a picture takes tokens; where that
-// depends on the picture, as often as it stands there in a row.
+// The same for ids, in which the model's token for pictures stands for one, or all of the picture's tokens do (rn_picture_tokens()).
 int pictures_in_ids(pictures *p, const rn_model *model, const int32_t *ids, size_t n);
 void pictures_free(pictures *p);
 

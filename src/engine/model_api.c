@@ -254,7 +254,7 @@ rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *er
         .left_out = package_left_out(m->pkg),
         .n_adapters = m->n_adapters,
         .vision = m->vision.tower ? m->vision.info.family : NULL,
-        .n_picture_tokens = m->vision.tower && m->vision.info.grid ? vision_most_out(&m->vision.info) : 0,
+        .n_picture_tokens = m->vision.tower ? vision_n_each(&m->vision.info) : 0,
         .picture_token = m->vision.tower ? model_picture_token(m) : -1,
     };
     sized_write(&public_model_info, &own, info);

@@ -51,7 +51,7 @@ rn_status rn_picture_processor_open(const char *path, rn_picture_processor **out
 rn_status rn_picture_process(const rn_picture_processor *by, const rn_picture *p, rn_pixels *out, rn_error *err) {
     rn_status st = sized_check(&public_pixels, out, err);
     struct pixels made;
-    if (st == RN_OK) st = pipeline_run(&by->pipeline, &p->p, &made, err);
+    if (st == RN_OK) st = pipeline_run(&by->pipeline, &p->p, true, &made, err);
     if (st != RN_OK) return st;
     rn_pixels ours = {.values = made.values, .n_dims = made.n_dims};
     memcpy(ours.shape, made.shape, sizeof made.shape);

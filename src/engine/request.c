@@ -95,8 +95,24 @@ static rn_status append_text(const struct model_slot *l, const rn_part *p, struc
     return st;
 }
 
-// A picture: so many rows of the model's token for pictures.
-static rn_status append_picture(const struct model_slot *l, const rn_part *p, struct id_list *v,
+// The last picture of the list: rows of the model's token for pictures, and the marks that the family has around them.
+static rn_status append_pieces(const struct model_slot *l, struct id_list *v, struct prompt_pictures *pictures,
+                               rn_error *err) {
+    const int32_t token = model_picture_token(l->m);
+    const size_t last = pictures->n - 1;
+    struct picture_piece piece;
+    rn_status st = RN_OK;
+    for (size_t i = 0; st == RN_OK && prompt_pictures_piece(pictures, last, i, &piece); i++) {
+        const rn_part mark = {
+            .kind = RN_PART_TEXT, .text = piece.text, .n_text = strlen(piece.text), .parse_special = true};
+        if (mark.n_text) st = append_text(l, &mark, v, err);
+        if (st == RN_OK && piece.n_rows) st = prompt_pictures_place(pictures, last, (int32_t)v->n, piece.n_rows, err);
+        for (int32_t row = 0; st == RN_OK && row < piece.n_rows; row++) st = ids_append(v, &token, 1, err);
+    }
+    return st;
+}
+
+static rn_status append_picture(const struct model_slot *l, const rn_part *p, bool is_alone, struct id_list *v,
                                 struct prompt_pictures *pictures, rn_error *err) {
     const size_t n_ctx = (size_t)l->n_ctx;
     if (!p->picture) return fail(err, RN_E_ARG, "a picture: NULL");
@@ -104,21 +120,26 @@ static rn_status append_picture(const struct model_slot *l, const rn_part *p, st
     if (!l->vision)
         return fail(err, RN_E_UNSUPPORTED, "a picture: %s takes none here (rn_model_add_vision())",
                     package_path(l->m->pkg));
-    const int32_t token = model_picture_token(l->m);
-    rn_status st = prompt_pictures_add(pictures, l->vision, &p->picture->p, (int32_t)v->n, err);
+    const rn_status st = prompt_pictures_add(pictures, l->vision, &p->picture->p, is_alone, err);
     if (st != RN_OK) return st;
-    const int32_t n = pictures->at[pictures->n - 1].n;
-    if (v->n > n_ctx || (size_t)n > n_ctx - v->n)
-        return fail(err, RN_E_LIMIT, "%zu tokens with a picture of %d leave no room in the context of %zu",
-                    v->n + (size_t)n, (int)n, n_ctx);
-    for (int32_t i = 0; st == RN_OK && i < n; i++) st = ids_append(v, &token, 1, err);
-    return st;
+    const size_t n = prompt_pictures_n_of(pictures, pictures->n - 1);
+    if (v->n > n_ctx || n > n_ctx - v->n)
+        return fail(err, RN_E_LIMIT, "%zu tokens with a picture of %zu leave no room in the context of %zu", v->n + n,
+                    n, n_ctx);
+    return append_pieces(l, v, pictures, err);
+}
+
+static size_t count_pictures(const rn_request *r, const rn_part *parts, size_t n_parts) {
+    size_t n = 0;
+    for (size_t i = 0; i < n_parts; i++) n += request_part(r, parts, i).kind == RN_PART_PICTURE;
+    return n;
 }
 
 rn_status request_append_parts(const struct model_slot *l, const rn_request *r, const char *what,
                                const rn_part *parts, size_t n_parts, struct id_list *v,
                                struct prompt_pictures *pictures, rn_error *err) {
     const struct vocab *vocab = package_vocab(l->m->pkg);
+    const bool is_alone = count_pictures(r, parts, n_parts) == 1;
     rn_status st = RN_OK;
     const bool wants_bos = r->add_special && v->n == 0 && vocab->add_bos && vocab->bos >= 0 && n_parts &&
                            request_part(r, parts, 0).kind != RN_PART_IDS;
@@ -129,7 +150,8 @@ rn_status request_append_parts(const struct model_slot *l, const rn_request *r, 
         else if (p->kind == RN_PART_TEXT)
             st = append_text(l, p, v, err);
         else if (p->kind == RN_PART_PICTURE) {
-            if ((st = append_picture(l, p, v, pictures, err)) != RN_OK) st = fail_in(err, st, "%s[%zu]", what, i);
+            if ((st = append_picture(l, p, is_alone, v, pictures, err)) != RN_OK)
+                st = fail_in(err, st, "%s[%zu]", what, i);
         } else if ((st = check_ids("ids", p->ids, p->n_ids, l->lm->n_vocab, err)) == RN_OK)
             st = ids_append(v, p->ids, p->n_ids, err);
     }

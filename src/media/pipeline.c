@@ -1,41 +1,11 @@
 // media/pipeline.c - see pipeline.h.
 #include "media/pipeline.h"
 #include "base/mem.h"
-#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-// A picture on its way. `own` is NULL as long as it is the caller's.
-struct bitmap {
-    uint32_t width, height;
-    const uint8_t *rgb;
-    uint8_t *own;
-};
-
-static rn_status bitmap_begin(struct bitmap *b, uint64_t width, uint64_t height, rn_error *err) {
-    if (width == 0 || height == 0 || width > PICTURE_MAX_PIXELS || height > PICTURE_MAX_PIXELS ||
-        width * height > PICTURE_MAX_PIXELS)
-        return fail(err, RN_E_LIMIT, "would be %" PRIu64 " x %" PRIu64 " pixels: 1 to %d are made", width, height,
-                    PICTURE_MAX_PIXELS);
-    b->own = mem_alloc((size_t)(3 * width * height));
-    if (!b->own) return fail(err, RN_E_NOMEM, "out of memory");
-    b->rgb = b->own;
-    b->width = (uint32_t)width, b->height = (uint32_t)height;
-    return RN_OK;
-}
-
 // ---- steps ------------------------------------------------------------------------------------------------------------
-
-// Copies what both have in common; `left` and `top`: where the source's corner lies in the target.
-static void paste(const struct bitmap *from, int64_t left, int64_t top, struct bitmap *to) {
-    const int64_t x0 = left > 0 ? left : 0, y0 = top > 0 ? top : 0;
-    const int64_t x1 = left + from->width < to->width ? left + from->width : to->width;
-    const int64_t y1 = top + from->height < to->height ? top + from->height : to->height;
-    for (int64_t y = y0; y < y1 && x0 < x1; y++)
-        memcpy(to->own + 3 * (y * to->width + x0), from->rgb + 3 * ((y - top) * from->width + x0 - left),
-               (size_t)(3 * (x1 - x0)));
-}
 
 static rn_status pad_square(const struct pipeline *p, const struct bitmap *from, struct bitmap *to, rn_error *err) {
     const uint32_t side = from->width > from->height ? from->width : from->height;
@@ -43,17 +13,9 @@ static rn_status pad_square(const struct pipeline *p, const struct bitmap *from,
     if (st != RN_OK) return st;
     uint8_t color[3];
     for (int c = 0; c < 3; c++) color[c] = (uint8_t)fmin(255, fmax(0, p->mean[c] * 255));
-    for (size_t i = 0; i < (size_t)side * side; i++) memcpy(to->own + 3 * i, color, 3);
-    paste(from, (side - from->width) / 2, (side - from->height) / 2, to);
+    bitmap_fill(to, color);
+    bitmap_paste(from, (side - from->width) / 2, (side - from->height) / 2, to);
     return RN_OK;
-}
-
-static rn_status resize(const struct pipeline_step *s, const struct bitmap *from, uint64_t width, uint64_t height,
-                        struct bitmap *to, rn_error *err) {
-    const rn_status st = bitmap_begin(to, width, height, err);
-    return st == RN_OK
-               ? resize_rgb(from->rgb, from->width, from->height, s->filter, to->own, to->width, to->height, err)
-               : st;
 }
 
 static rn_status resize_edge(const struct pipeline_step *s, const struct bitmap *from, struct bitmap *to,
@@ -61,7 +23,17 @@ static rn_status resize_edge(const struct pipeline_step *s, const struct bitmap 
     const bool is_tall = from->width <= from->height;
     const uint64_t longer = is_tall ? from->height : from->width, shorter = is_tall ? from->width : from->height;
     const uint64_t other = s->width * longer / shorter;
-    return resize(s, from, is_tall ? s->width : other, is_tall ? other : s->width, to, err);
+    return bitmap_resize(from, s->filter, is_tall ? s->width : other, is_tall ? other : s->width, to, err);
+}
+
+// Idefics3's: the ratio is rounded to a double first. PIPELINE_MAX_SIDE is its own bound of the longer side, too.
+static rn_status resize_long(const struct pipeline_step *s, const struct bitmap *from, struct bitmap *to,
+                             rn_error *err) {
+    const double ratio = (double)from->width / from->height;
+    const bool is_wide = from->width >= from->height;
+    const uint64_t by_ratio = (uint64_t)(is_wide ? s->width / ratio : s->width * ratio);
+    const uint64_t even = by_ratio + by_ratio % 2, other = even > 1 ? even : 1;
+    return bitmap_resize(from, s->filter, is_wide ? s->width : other, is_wide ? other : s->width, to, err);
 }
 
 // Qwen2-VL's smart_resize(): to the nearest multiple, halves to the even one; else by area, down or up.
@@ -78,7 +50,7 @@ static rn_status resize_area(const struct pipeline_step *s, const struct bitmap 
         to_width = ceil(width * beta / factor) * factor;
         to_height = ceil(height * beta / factor) * factor;
     }
-    return resize(s, from, (uint64_t)to_width, (uint64_t)to_height, to, err);
+    return bitmap_resize(from, s->filter, (uint64_t)to_width, (uint64_t)to_height, to, err);
 }
 
 static int64_t half_down(int64_t n) { return n >= 0 ? n / 2 : -((1 - n) / 2); }
@@ -87,7 +59,8 @@ static rn_status crop(const struct pipeline_step *s, const struct bitmap *from, 
     const rn_status st = bitmap_begin(to, s->width, s->height, err);
     if (st != RN_OK) return st;
     memset(to->own, 0, 3 * (size_t)s->width * s->height);
-    paste(from, -half_down((int64_t)from->width - s->width), -half_down((int64_t)from->height - s->height), to);
+    bitmap_paste(from, -half_down((int64_t)from->width - s->width), -half_down((int64_t)from->height - s->height),
+                 to);
     return RN_OK;
 }
 
@@ -95,8 +68,9 @@ static rn_status run_step(const struct pipeline *p, const struct pipeline_step *
                           struct bitmap *to, rn_error *err) {
     switch (s->kind) {
     case PIPELINE_PAD_SQUARE: return pad_square(p, from, to, err);
-    case PIPELINE_RESIZE: return resize(s, from, s->width, s->height, to, err);
+    case PIPELINE_RESIZE: return bitmap_resize(from, s->filter, s->width, s->height, to, err);
     case PIPELINE_RESIZE_EDGE: return resize_edge(s, from, to, err);
+    case PIPELINE_RESIZE_LONG: return resize_long(s, from, to, err);
     case PIPELINE_RESIZE_AREA: return resize_area(s, from, to, err);
     case PIPELINE_CROP: return crop(s, from, to, err);
     }
@@ -114,10 +88,12 @@ static void make_levels(const struct pipeline *p, float levels[3][256]) {
         }
 }
 
-static void put_planes(const struct bitmap *b, float levels[3][256], float *to) {
-    const size_t n = (size_t)b->width * b->height;
+// A part of a bitmap, its corner at left and top, as [3][height][width].
+static void put_planes(const struct bitmap *b, size_t left, size_t top, size_t width, size_t height,
+                       float levels[3][256], float *to) {
     for (size_t c = 0; c < 3; c++)
-        for (size_t i = 0; i < n; i++) to[c * n + i] = levels[c][b->rgb[3 * i + c]];
+        for (size_t y = top; y < top + height; y++)
+            for (size_t x = left; x < left + width; x++) *to++ = levels[c][b->rgb[3 * (y * b->width + x) + c]];
 }
 
 static void put_patch(const struct pipeline *p, const struct bitmap *b, float levels[3][256], size_t left, size_t top,
@@ -151,7 +127,7 @@ static rn_status put_numbers(const struct pipeline *p, const struct bitmap *b, s
     if (!side) {
         out->n_dims = 3;
         out->shape[0] = 3, out->shape[1] = b->height, out->shape[2] = b->width;
-        put_planes(b, levels, out->values);
+        put_planes(b, 0, 0, b->width, b->height, levels, out->values);
     } else {
         out->n_dims = 2;
         out->n_rows = b->height / side, out->n_cols = b->width / side;
@@ -161,17 +137,53 @@ static rn_status put_numbers(const struct pipeline *p, const struct bitmap *b, s
     return RN_OK;
 }
 
-rn_status pipeline_run(const struct pipeline *p, const struct picture *in, struct pixels *out, rn_error *err) {
+// Views of side x side pixels each, the whole picture first or last.
+static rn_status put_views(const struct pipeline *p, const struct tiles *t, struct pixels *out, rn_error *err) {
+    const size_t side = p->tiling.side, n_tiles = (size_t)t->rows * t->cols, n_each = 3 * side * side;
+    float levels[3][256];
+    out->n_views = n_tiles + 1;
+    out->tile_rows = t->rows, out->tile_cols = t->cols;
+    out->n_dims = 4;
+    out->shape[0] = out->n_views, out->shape[1] = 3, out->shape[2] = out->shape[3] = side;
+    out->values = mem_alloc(out->n_views * n_each * sizeof *out->values);
+    if (!out->values) return fail(err, RN_E_NOMEM, "out of memory");
+    make_levels(p, levels);
+    float *const tiles = out->values + (t->whole_is_last ? 0 : n_each);
+    put_planes(&t->whole, 0, 0, side, side, levels, out->values + (t->whole_is_last ? n_tiles * n_each : 0));
+    for (size_t i = 0; i < n_tiles; i++)
+        put_planes(&t->all, i % t->cols * side, i / t->cols * side, side, side, levels, tiles + i * n_each);
+    return RN_OK;
+}
+
+static rn_status run_tiling(const struct pipeline *p, const struct bitmap *b, bool is_alone, struct pixels *out,
+                            rn_error *err) {
+    struct tiles tiles = {.whole = *b}; // without tiles: the steps' own view
+    const bool has_tiles = is_alone || !p->tiling.only_alone;
+    rn_status st = has_tiles ? tiling_run(&p->tiling, b, &tiles, err) : RN_OK;
+    if (st == RN_OK && !has_tiles && (b->width != p->tiling.side || b->height != p->tiling.side))
+        st = fail(err, RN_E_INTERNAL, "a view of %u x %u pixels", b->width, b->height);
+    if (st == RN_OK) st = put_views(p, &tiles, out, err);
+    if (has_tiles) tiles_free(&tiles);
+    return st;
+}
+
+rn_status pipeline_run(const struct pipeline *p, const struct picture *in, bool is_alone, struct pixels *out,
+                       rn_error *err) {
     struct bitmap now = {in->width, in->height, in->rgb, NULL};
+    const bool has_tiles = p->tiling.kind != TILING_NONE;
+    // Steps in place of tiles, not before them.
+    const bool has_steps = !p->tiling.only_alone || !is_alone;
     rn_status st = RN_OK;
-    *out = (struct pixels){0};
-    for (size_t i = 0; i < p->n_steps && st == RN_OK; i++) {
+    *out = (struct pixels){.n_views = 1, .width = in->width, .height = in->height};
+    for (size_t i = 0; i < p->n_steps && has_steps && st == RN_OK; i++) {
         struct bitmap next = {0};
         st = run_step(p, &p->steps[i], &now, &next, err);
-        mem_free(now.own);
+        bitmap_free(&now);
         now = next;
     }
-    if (st == RN_OK) st = put_numbers(p, &now, out, err);
-    mem_free(now.own);
-    return st == RN_OK ? RN_OK : fail_in(err, st, "preprocessing a picture of %u x %u", in->width, in->height);
+    if (st == RN_OK) st = has_tiles ? run_tiling(p, &now, is_alone, out, err) : put_numbers(p, &now, out, err);
+    bitmap_free(&now);
+    if (st == RN_OK) return RN_OK;
+    *out = (struct pixels){0};
+    return fail_in(err, st, "preprocessing a picture of %u x %u", in->width, in->height);
 }

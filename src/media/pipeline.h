@@ -8,12 +8,14 @@
 
 #include "media/picture.h"
 #include "media/resize.h"
+#include "media/tiling.h"
 #include <stdbool.h>
 
 enum pipeline_step_kind {
     PIPELINE_PAD_SQUARE,  // centred, with the mean color; the spare pixel goes to the right and below
     PIPELINE_RESIZE,      // to width x height
     PIPELINE_RESIZE_EDGE, // the shorter side to `width`, the other one by ratio, rounded down
+    PIPELINE_RESIZE_LONG, // Idefics3: the longer side to `width`, the other one by ratio, rounded down and then up to an even number
     PIPELINE_RESIZE_AREA, // Qwen2-VL: sides are multiples of `width`, the area between min_pixels and max_pixels
     PIPELINE_CROP,        // width x height of the middle; what is beyond the picture is black
 };
@@ -30,26 +32,38 @@ struct pipeline_step {
 struct pipeline {
     struct pipeline_step steps[PIPELINE_MAX_STEPS];
     size_t n_steps;
+    struct tiling tiling;   // behind the steps: the picture in views, each an input of the tower
     double rescale;         // what a byte is multiplied with
     bool normalizes;        // then mean is subtracted, and it is divided by std
     double mean[3], std[3]; // of red, green and blue; the mean is also the color of a padding
-    // 0: the result is [3][height][width]. Else Qwen2-VL's patches of so many pixels a side: [n_patches][3 * patch_frames * patch_size^2],
+    // 0: the result is [3][height][width], with a tiling [views][3][side][side]. Else Qwen2-VL's patches of so many pixels a side: [n_patches][3 * patch_frames * patch_size^2],
     // in the order of blocks of merge_size x merge_size, each patch channel by channel, as many equal frames in each.
     uint32_t patch_size, patch_frames, merge_size;
 };
 
 struct pixels {
-    size_t n_dims, shape[3];
+    size_t n_dims, shape[4];
     float *values;
-    size_t n_rows, n_cols; // of the grid of patches; 0: they are no patches
+    size_t n_rows, n_cols;         // of the grid of patches; 0: they are no patches
+    size_t n_views;                // equally large inputs of the tower, one behind the other
+    uint32_t tile_rows, tile_cols; // all views but the whole picture's; 0: there are no tiles
+    uint32_t width, height;        // of the picture
 };
+
+static inline size_t pixels_of_view(const struct pixels *p) {
+    size_t n = 1;
+    for (size_t d = 0; d < p->n_dims; d++) n *= p->shape[d];
+    return n / p->n_views;
+}
 
 /**
  * Run a pipeline.
  *
+ * @param is_alone  the prompt has no other picture (struct tiling.only_alone).
  * @param out  zeros where it fails.
  * @return RN_E_LIMIT: a step would make more than PICTURE_MAX_PIXELS; RN_E_NOMEM.
  */
-rn_status pipeline_run(const struct pipeline *p, const struct picture *in, struct pixels *out, rn_error *err);
+rn_status pipeline_run(const struct pipeline *p, const struct picture *in, bool is_alone, struct pixels *out,
+                       rn_error *err);
 
 #endif

@@ -212,6 +212,7 @@ enum role {
     ROLE_PATCH_BIAS,
     ROLE_CLASS_EMBD,
     ROLE_ROW_KINDS,
+    ROLE_NEWLINE, // of a projector
     N_ROLES
 };
 

@@ -88,6 +88,8 @@ static const struct arch qwen2_vit = {
 static const struct tensor_spec mlp_tensors[] = {
     {ROLE_EMBD_NORM, "mm.input_norm.weight", DIM_PATCH, .optional = true},
     {ROLE_EMBD_NORM_BIAS, "mm.input_norm.bias", DIM_PATCH, .optional = true},
+    {ROLE_NEWLINE, "model.image_newline", DIM_EMBD,
+     .optional = true}, // behind the lines of a map: no program reads it
     MATRIX_AND_BIAS(ROLE_UP, "mm.0", DIM_PATCH, DIM_FF),
     MATRIX_AND_BIAS(ROLE_DOWN, "mm.2", DIM_FF, DIM_EMBD),
 };
@@ -122,6 +124,8 @@ const struct arch *arch_find_vision(const char *name) {
         if (strcmp(rows[i].name, name) == 0) return rows[i].arch;
     return NULL;
 }
+
+const float *model_newline(const struct model *m) { return m->bindings[ROLE_NEWLINE].vec; }
 
 // A row of a patch has the bias of the matrix, that of the class has the class embedding: a matrix with a row for each kind.
 rn_status model_row_kinds(struct model *m, rn_error *err) {

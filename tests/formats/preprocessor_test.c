@@ -33,7 +33,7 @@ static void compare(const char *folder, const char *name, const char *suffix, co
     snprintf(path, sizeof path, "goldens/%s/%s.%s.npy", folder, name, suffix);
     check_note("%s", path);
     if (!open_picture(folder, name, &picture)) return;
-    if (npy_read(shared_path(path), &want) && CHECK_OK(pipeline_run(p, &picture, &got, &err), &err) &&
+    if (npy_read(shared_path(path), &want) && CHECK_OK(pipeline_run(p, &picture, true, &got, &err), &err) &&
         CHECK_INT(got.n_dims, want.n_dims) && CHECK_INT(got.shape[0], want.shape[0]) &&
         CHECK_INT(got.shape[1], want.shape[1] * n_frames)) {
         const size_t run = n_frames > 1 ? want.shape[1] / 3 : want.shape[1] * want.shape[2],
@@ -95,8 +95,10 @@ TEST(pixels_of_other_settings_are_those_of_transformers) {
     }
 }
 
-#define CLIP(members) "{\"image_processor_type\":\"CLIPImageProcessor\"" members "}"
-#define QWEN(members) "{\"image_processor_type\":\"Qwen2VLImageProcessor\"" members "}"
+#define CLIP(members)  "{\"image_processor_type\":\"CLIPImageProcessor\"" members "}"
+#define QWEN(members)  "{\"image_processor_type\":\"Qwen2VLImageProcessor\"" members "}"
+#define SPLIT(members) "{\"image_processor_type\":\"SmolVLMImageProcessor\"" members "}"
+#define NEXT(members)  "{\"image_processor_type\":\"LlavaOnevisionImageProcessor\",\"size\":8" members "}"
 
 TEST(what_is_not_supported_is_named) {
     static const struct {
@@ -126,6 +128,21 @@ TEST(what_is_not_supported_is_named) {
         {CLIP(",\"image_mean\":[1,2]"), RN_E_FORMAT, "member image_mean"},
         {CLIP(",\"image_mean\":[1,2,\"x\"]"), RN_E_FORMAT, "member image_mean"},
         {CLIP(",\"image_std\":[1,0,1]"), RN_E_FORMAT, "member image_std"},
+        {CLIP(",\"do_resize\":null"), RN_OK, NULL},
+        {SPLIT(""), RN_OK, NULL},
+        {SPLIT(",\"do_image_splitting\":false"), RN_OK, NULL},
+        {SPLIT(",\"size\":5"), RN_E_UNSUPPORTED, "member size: longest_edge alone"},
+        {SPLIT(",\"size\":{\"longest_edge\":4097}"), RN_E_FORMAT, "member size"},
+        {SPLIT(",\"max_image_size\":{\"height\":5}"), RN_E_UNSUPPORTED, "member max_image_size"},
+        {SPLIT(",\"do_image_splitting\":1"), RN_E_FORMAT, "member do_image_splitting"},
+        {NEXT(""), RN_E_FORMAT, "image_grid_pinpoints: is missing"},
+        {NEXT(",\"image_grid_pinpoints\":[]"), RN_E_FORMAT, "must be a list of 1 to 64 sizes"},
+        {NEXT(",\"image_grid_pinpoints\":[[8]]"), RN_E_FORMAT, "must be a list of heights and widths"},
+        {NEXT(",\"image_grid_pinpoints\":[[8,12]]"), RN_E_UNSUPPORTED, "8 x 12 is no whole number of tiles of 8"},
+        {NEXT(",\"image_grid_pinpoints\":[[8,512]]"), RN_OK, NULL},
+        {NEXT(",\"image_grid_pinpoints\":[[8,520]]"), RN_E_UNSUPPORTED, "up to 64"},
+        {NEXT(",\"image_grid_pinpoints\":[[8,8]],\"crop_size\":9"), RN_E_UNSUPPORTED, "no squares of one size"},
+        {NEXT(",\"image_grid_pinpoints\":[[8,8]],\"do_resize\":false"), RN_E_UNSUPPORTED, "no squares of one size"},
         {QWEN(",\"min_pixels\":10,\"max_pixels\":10"), RN_OK, NULL},
         {QWEN(",\"min_pixels\":11,\"max_pixels\":10"), RN_E_FORMAT, "min_pixels 11"},
         {QWEN(",\"patch_size\":65"), RN_E_FORMAT, "member patch_size"},
@@ -164,17 +181,59 @@ TEST(every_small_picture_comes_out_in_the_size_that_the_steps_say) {
             const struct picture in = {.width = w, .height = h, .rgb = rgb};
             struct pixels out = {0};
             check_note("%u x %u", w, h);
-            if (CHECK_OK(pipeline_run(&cropped, &in, &out, NULL), NULL)) {
+            if (CHECK_OK(pipeline_run(&cropped, &in, true, &out, NULL), NULL)) {
                 CHECK_INT(out.shape[1], 5);
                 CHECK_INT(out.shape[2], 3);
             }
             mem_free(out.values);
-            if (CHECK_OK(pipeline_run(&in_patches, &in, &out, NULL), NULL)) {
+            if (CHECK_OK(pipeline_run(&in_patches, &in, true, &out, NULL), NULL)) {
                 CHECK(out.shape[0] % 4 == 0 && out.shape[0] >= 16); // at least 56 x 56 pixels
                 CHECK_INT(out.shape[1], 3 * 2 * 14 * 14);
             }
             mem_free(out.values);
         }
+}
+
+// A picture in tiles: as many views as the file says, in every shape; too many are refused.
+TEST(every_small_picture_has_the_tiles_that_its_processor_says) {
+    static uint8_t rgb[3 * 7 * 7], row[3 * 200];
+    static const char split[] = SPLIT(",\"size\":{\"longest_edge\":8},\"max_image_size\":{\"longest_edge\":3}"),
+                      best[] = NEXT(",\"image_grid_pinpoints\":[[16,8],[8,24]]"),
+                      many[] = SPLIT(",\"size\":{\"longest_edge\":4096},\"max_image_size\":{\"longest_edge\":64}");
+    struct pipeline by_split, by_best, by_many;
+    if (!CHECK_OK(preprocessor_read(split, sizeof split - 1, &by_split, NULL), NULL) ||
+        !CHECK_OK(preprocessor_read(best, sizeof best - 1, &by_best, NULL), NULL) ||
+        !CHECK_OK(preprocessor_read(many, sizeof many - 1, &by_many, NULL), NULL))
+        return;
+    for (uint32_t w = 1; w <= 7; w++)
+        for (uint32_t h = 1; h <= 7; h++) {
+            const struct picture in = {.width = w, .height = h, .rgb = rgb};
+            struct pixels out = {0};
+            check_note("%u x %u", w, h);
+            if (CHECK_OK(pipeline_run(&by_split, &in, true, &out, NULL), NULL)) {
+                CHECK_INT(out.n_views, out.tile_rows * out.tile_cols + 1);
+                CHECK(w >= h ? out.tile_cols == 3 : out.tile_rows == 3); // 8 pixels
+                CHECK_INT(out.shape[3], 3);
+            }
+            mem_free(out.values);
+            if (CHECK_OK(pipeline_run(&by_best, &in, true, &out, NULL), NULL))
+                CHECK_INT(out.shape[0], out.tile_cols == 1 ? 3 : 4);
+            mem_free(out.values);
+            if (CHECK_OK(pipeline_run(&by_best, &in, false, &out, NULL), NULL)) { // beside others: one view
+                CHECK_INT(out.shape[0], 1);
+                CHECK_INT(out.tile_rows, 0);
+            }
+            mem_free(out.values);
+        }
+    const struct picture strip = {.width = 200, .height = 1, .rgb = row},
+                         square = {.width = 7, .height = 7, .rgb = rgb};
+    struct pixels out = {0};
+    rn_error err = {0};
+    if (CHECK_OK(pipeline_run(&by_many, &strip, true, &out, &err), &err)) CHECK_INT(out.tile_cols, 64);
+    mem_free(out.values);
+    CHECK_FAILS(pipeline_run(&by_many, &square, true, &out, &err), RN_E_LIMIT, &err);
+    CHECK_HAS(err.text, "would be 64 x 64 tiles, limit 64");
+    CHECK(!out.values);
 }
 
 static rn_status run_once(void *user) {
@@ -186,7 +245,7 @@ static rn_status run_once(void *user) {
     struct pixels out = {0};
     (void)user;
     rn_status st = preprocessor_read(text, sizeof text - 1, &p, NULL);
-    if (st == RN_OK) st = pipeline_run(&p, &in, &out, NULL);
+    if (st == RN_OK) st = pipeline_run(&p, &in, true, &out, NULL);
     CHECK((st == RN_OK) == (out.values != NULL));
     mem_free(out.values);
     return st;

@@ -133,8 +133,16 @@ static void add_shape(struct st_builder *b) {
 
 TEST(what_is_not_supported_or_wrong_is_refused_by_name) {
     static const struct spoiled rows[] = {
-        {"family", "LlavaForConditionalGeneration", "LlavaNextForConditionalGeneration", NULL, NULL,
-         "LlavaNextForConditionalGeneration takes no pictures here"},
+        {"family", "LlavaForConditionalGeneration", "Blip2ForConditionalGeneration", NULL, NULL,
+         "Blip2ForConditionalGeneration takes no pictures here"},
+        {"a class row in a map", "LlavaForConditionalGeneration",
+         "LlavaNextForConditionalGeneration\"], \"vision_feature_select_strategy\": \"full\", \"x\": [\"", NULL, NULL,
+         "LLaVA-NeXT: a class row in a map of tiles"},
+        {"tiles without a bound", "LlavaForConditionalGeneration",
+         "LlavaOnevisionForConditionalGeneration\"], \"vision_aspect_ratio\": \"anyres_max_0\", \"x\": [\"", NULL,
+         NULL, "member vision_aspect_ratio: \"anyres_max_0\" is not supported: anyres_max_9"},
+        {"no class row to drop", "clip_vision_model", "siglip_vision_model", NULL, NULL,
+         "default would drop the first patch"},
         {"no class", "\"architectures\": [\"LlavaForConditionalGeneration\"], ", "", NULL, NULL,
          "member architectures"},
         {"tower", "clip_vision_model", "dinov2", NULL, NULL, "\"dinov2\" is not supported: clip_vision_model"},

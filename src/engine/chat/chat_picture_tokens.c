@@ -22,12 +22,32 @@ static rn_status add_ids(struct making *m, const int32_t *ids, size_t n, rn_erro
     return RN_OK;
 }
 
+// A piece's text is markup of the family: special tokens are understood.
+static rn_status add_mark(struct making *m, const char *text, rn_error *err) {
+    int32_t *ids = NULL;
+    size_t n = 0;
+    if (!*text) return RN_OK;
+    rn_status st = tokenizer_encode_more(m->plan->tok, text, strlen(text), true, SIZE_MAX, &ids, &n, err);
+    if (st == RN_OK) st = add_ids(m, ids, n, err);
+    mem_free(ids);
+    return st;
+}
+
+static rn_status add_piece_of(struct making *m, size_t picture, const struct picture_piece *piece, rn_error *err) {
+    rn_status st = add_mark(m, piece->text, err);
+    if (st == RN_OK && piece->n_rows)
+        st = prompt_pictures_place(m->pictures, picture, (int32_t)m->ids->n, piece->n_rows, err);
+    for (int32_t i = 0; st == RN_OK && i < piece->n_rows; i++) st = add_ids(m, &m->plan->marks.row_token, 1, err);
+    return st;
+}
+
 static rn_status add_picture(struct making *m, size_t place, rn_error *err) {
     const struct picture_marks *const marks = &m->plan->marks;
-    struct prompt_picture *const p = &m->pictures->at[chat_kept_picture(m->kept, place)];
+    const size_t picture = chat_kept_picture(m->kept, place);
+    struct picture_piece piece;
     rn_status st = add_ids(m, marks->before, marks->n_before, err);
-    p->first = (int32_t)m->ids->n;
-    for (int32_t i = 0; st == RN_OK && i < p->n; i++) st = add_ids(m, &marks->row_token, 1, err);
+    for (size_t i = 0; st == RN_OK && prompt_pictures_piece(m->pictures, picture, i, &piece); i++)
+        st = add_piece_of(m, picture, &piece, err);
     return st == RN_OK ? add_ids(m, marks->after, marks->n_after, err) : st;
 }
 
@@ -91,7 +111,7 @@ rn_status chat_tokens_with_pictures(const struct chat_prompt_plan *plan, const s
     size_t at[PROMPT_MAX_PICTURES];
     struct making m = {plan, o, markup, n_markup, max_ids, kept, at, {NULL, 0}, pictures, ids};
     bool done = false;
-    for (size_t i = 0; i < pictures->n; i++) pictures->at[i].first = -1;
+    prompt_pictures_take_out(pictures);
     if (kept.n > PROMPT_MAX_PICTURES || !chat_find_places(&plan->marks, o, kept.n, at, &m.spelled))
         return fail(err, RN_E_UNSUPPORTED, "messages: the chat template leaves pictures out");
     rn_status st = make_whole(&m, &done, err);

@@ -49,6 +49,7 @@ void picture_marks_make(const struct vision_info *info, const struct vocab *v, s
         if (strcmp(f->name, info->family) != 0) continue;
         if (f->before_in_text && find_token(v, f->before_in_text) >= 0 && find_token(v, f->after_in_text) >= 0)
             out->before_in_text = f->before_in_text, out->after_in_text = f->after_in_text;
+        if (info->marks) continue; // they are those of each view (picture_piece_at())
         out->n_before = find_tokens(v, f->before, out->before);
         out->n_after = find_tokens(v, f->after, out->after);
     }

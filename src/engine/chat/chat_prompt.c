@@ -62,8 +62,7 @@ static rn_status tokenize(const struct chat_prompt_plan *plan, const struct temp
     }
     const bool wants_bos = plan->puts_bos && v->add_bos && v->bos >= 0 && (ids->n == 0 || ids->ids[0] != v->bos);
     if (st == RN_OK && wants_bos) st = add_id_first(ids, v->bos, err);
-    for (size_t i = 0; st == RN_OK && wants_bos && i < pictures->n; i++)
-        if (pictures->at[i].first >= 0) pictures->at[i].first++;
+    if (st == RN_OK && wants_bos) prompt_pictures_move(pictures, 1);
     if (st == RN_OK && ids->n == 0) st = fail(err, RN_E_ARG, "chat: the template writes nothing");
     return st;
 }
@@ -185,7 +184,8 @@ static rn_status process_pictures(const struct chat_prompt_plan *plan, struct ch
     rn_status st = RN_OK;
     if (plan->is_text && chat->truncate == RN_TRUNCATE_NONE) return RN_OK;
     for (size_t i = 0; st == RN_OK && i < chat->n_pictures; i++)
-        if ((st = prompt_pictures_add(&p->pictures, plan->vision, &chat->pictures[i]->p, 0, err)) != RN_OK)
+        if ((st = prompt_pictures_add(&p->pictures, plan->vision, &chat->pictures[i]->p, chat->n_pictures == 1,
+                                      err)) != RN_OK)
             st = fail_in(err, st, "messages: picture %zu", i);
     return st;
 }

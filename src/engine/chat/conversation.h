@@ -108,7 +108,7 @@ struct chat_kept_pictures {
 static inline size_t chat_kept_picture(struct chat_kept_pictures k, size_t place) {
     return place < k.n_before ? place : place + k.n_left_out;
 }
-// The ids of a rendering (tokenizer_encode_marked()) with the rows of its pictures, whose positions are set; -1: it is left out. RN_E_LIMIT as there.
+// The ids of a rendering (tokenizer_encode_marked()) with the rows of its pictures, of which those that it has are placed. RN_E_LIMIT as there.
 rn_status chat_tokens_with_pictures(const struct chat_prompt_plan *plan, const struct template_output *o,
                                     const struct text_range *markup, size_t n_markup, size_t max_ids,
                                     struct chat_kept_pictures kept, struct prompt_pictures *pictures,

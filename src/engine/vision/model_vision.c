@@ -1,5 +1,8 @@
 // engine/vision/model_vision.c - the vision part of a model, and of the engines that run it.
+#include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/picture_handle.h"
+#include "engine/vision/picture_rows.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -31,6 +34,44 @@ rn_status rn_model_add_vision(rn_model *m, const char *path, rn_error *err) {
         m->vision = v;
     else
         vision_files_close(&v);
+    return st;
+}
+
+static rn_status append_piece(const rn_model *m, const struct picture_piece *piece, struct id_list *v,
+                              rn_error *err) {
+    const int32_t token = model_picture_token(m);
+    const size_t n_text = strlen(piece->text);
+    int32_t *ids = NULL;
+    size_t n = 0;
+    rn_status st = n_text ? model_need_tokenizer(m, err) : RN_OK;
+    if (st == RN_OK && n_text) st = tokenizer_encode_more(m->tok, piece->text, n_text, true, SIZE_MAX, &ids, &n, err);
+    bool ok = id_list_append(v, ids, st == RN_OK ? n : 0);
+    for (int32_t i = 0; ok && i < piece->n_rows; i++) ok = id_list_append(v, &token, 1);
+    mem_free(ids);
+    return st != RN_OK || ok ? st : fail(err, RN_E_NOMEM, "picture: out of memory for its tokens");
+}
+
+rn_status rn_picture_tokens(const rn_model *m, const rn_picture *p, size_t n_pictures, int32_t **ids, size_t *n_ids,
+                            rn_error *err) {
+    struct pixels pixels;
+    struct vision_grid g;
+    struct picture_piece piece;
+    struct id_list v = {0};
+    if (ids) *ids = NULL;
+    if (!m || !p || !ids || !n_ids) return fail(err, RN_E_ARG, "rn_picture_tokens: NULL argument");
+    if (!m->vision.tower)
+        return fail(err, RN_E_UNSUPPORTED, "a picture: %s takes none here (rn_model_add_vision())",
+                    package_path(m->pkg));
+    const struct vision_info *const info = &m->vision.info;
+    rn_status st = pipeline_run(&info->pipeline, &p->p, n_pictures <= 1, &pixels, err);
+    if (st == RN_OK) st = vision_read_grid(&m->vision, &pixels, &g, err);
+    for (size_t i = 0; st == RN_OK && picture_piece_at(info, &pixels, g, i, &piece); i++)
+        st = append_piece(m, &piece, &v, err);
+    mem_free(pixels.values);
+    if (st == RN_OK)
+        *ids = v.ids, *n_ids = v.n;
+    else
+        mem_free(v.ids);
     return st;
 }
 

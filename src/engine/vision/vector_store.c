@@ -17,12 +17,16 @@ static uint64_t bytes_of(const struct pixels *p, const struct vision_rows *rows)
 }
 
 static bool is_same(const struct pixels *a, const struct pixels *b) {
-    return a->n_dims == b->n_dims && memcmp(a->shape, b->shape, a->n_dims * sizeof *a->shape) == 0 &&
+    return a->n_dims == b->n_dims && a->width == b->width && a->height == b->height && a->tile_rows == b->tile_rows &&
+           a->tile_cols == b->tile_cols && memcmp(a->shape, b->shape, a->n_dims * sizeof *a->shape) == 0 &&
            memcmp(a->values, b->values, n_pixels(a) * sizeof *a->values) == 0;
 }
 
 uint64_t vector_store_key(const struct vector_store *s, const struct pixels *p) {
-    return hash_bytes(p->values, n_pixels(p) * sizeof *p->values, hash_bytes(p->shape, sizeof p->shape, s->seed));
+    const uint32_t sides[] = {p->width, p->height, p->tile_rows,
+                              p->tile_cols}; // rows of the text model follow from them, too
+    const uint64_t seed = hash_bytes(sides, sizeof sides, hash_bytes(p->shape, sizeof p->shape, s->seed));
+    return hash_bytes(p->values, n_pixels(p) * sizeof *p->values, seed);
 }
 
 struct stored_vectors *vector_store_find(struct vector_store *s, uint64_t key, const struct pixels *p) {

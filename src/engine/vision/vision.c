@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/thread.h"
+#include "engine/vision/picture_rows.h"
 #include "engine/vision/vector_store.h"
 #include "lm/lm_real.h"
 #include "model/model.h"
@@ -127,6 +128,7 @@ void vision_destroy(struct vision *v) {
 }
 
 const struct vision_info *vision_info(const struct vision *v) { return &v->files->info; }
+const struct vision_files *vision_files(const struct vision *v) { return v->files; }
 
 // ---- a picture ----------------------------------------------------------------------------------------------------------
 
@@ -147,12 +149,13 @@ static void cut_patches(struct vision *v, const float *pixels, struct vision_gri
                     memcpy(to, pixels + (c * n_high + top + y) * n_wide + left, side * sizeof *to);
 }
 
-static void put_patches(struct vision *v, const struct pixels *p, struct vision_grid g) {
+// values: of one view
+static void put_patches(struct vision *v, const float *values, struct vision_grid g) {
     const struct vision_info *const info = &v->files->info;
     if (info->grid)
-        cut_patches(v, p->values, g);
+        cut_patches(v, values, g);
     else
-        memcpy(v->tower.in, p->values, (size_t)(g.rows * g.cols) * (size_t)info->n_numbers * sizeof *p->values);
+        memcpy(v->tower.in, values, (size_t)(g.rows * g.cols) * (size_t)info->n_numbers * sizeof *values);
 }
 
 // The place of a patch in a grid whose patches lie in blocks.
@@ -211,16 +214,18 @@ static void put_features(struct vision *v, const float *features, struct vision_
                 }
 }
 
-rn_status vision_read_grid(const struct vision *v, const struct pixels *p, struct vision_grid *out, rn_error *err) {
-    const struct vision_info *const info = &v->files->info;
+rn_status vision_read_grid(const struct vision_files *v, const struct pixels *p, struct vision_grid *out,
+                           rn_error *err) {
+    const struct vision_info *const info = &v->info;
     const size_t side = (size_t)info->patch_size * (size_t)info->grid;
-    const char *const path = package_path(v->files->tower);
+    const size_t *const shape = p->shape + (p->n_dims == 4); // of a view
+    const char *const path = package_path(v->tower);
     *out = (struct vision_grid){info->grid, info->grid};
     if (info->grid) {
-        if (p->n_dims == 3 && p->shape[0] == 3 && p->shape[1] == side && p->shape[2] == side) return RN_OK;
+        if (p->n_dims >= 3 && shape[0] == 3 && shape[1] == side && shape[2] == side) return RN_OK;
         return fail(err, RN_E_FORMAT,
                     "%s: preprocessor_config.json makes %zu x %zu pixels of a picture, the tower reads %zu x %zu",
-                    path, p->shape[2], p->shape[1], side, side);
+                    path, shape[2], shape[1], side, side);
     }
     if (p->n_rows * p->n_cols > (size_t)info->max_patches)
         return fail(err, RN_E_LIMIT, "%s: a picture of %zu x %zu patches, %d are read", path, p->n_cols, p->n_rows,
@@ -238,15 +243,17 @@ static rn_status check_finite(const struct vision *v, const struct vision_rows *
     return RN_OK;
 }
 
-static rn_status encode(struct vision *v, const struct pixels *pixels, struct vision_grid g, float *features,
-                        struct vision_rows *out, enum vision_stage stage, rn_error *err) {
+// One view. features: of the tower; projected: NULL, or of the projector.
+static rn_status encode_view(struct vision *v, const float *values, struct vision_grid g, float *features,
+                             float *projected, rn_error *err) {
     const struct vision_info *const info = &v->files->info;
     const bool has_places = model_program(v->tower.model)->n_coords > 0;
-    put_patches(v, pixels, g);
-    rn_status st = run_part(v, &v->tower, (size_t)vision_n_rows(info, g), has_places ? &g : NULL, features, err);
-    if (st != RN_OK || stage == VISION_FEATURES) return st;
+    put_patches(v, values, g);
+    const rn_status st =
+        run_part(v, &v->tower, (size_t)vision_n_rows(info, g), has_places ? &g : NULL, features, err);
+    if (st != RN_OK || !projected) return st;
     put_features(v, features, g);
-    return run_part(v, &v->projector, out->n, NULL, out->values, err);
+    return run_part(v, &v->projector, (size_t)vision_n_out(info, g), NULL, projected, err);
 }
 
 static void drop(struct vision_rows *r) {
@@ -254,22 +261,50 @@ static void drop(struct vision_rows *r) {
     *r = (struct vision_rows){0};
 }
 
+static rn_status begin_rows(struct vision_rows *out, size_t n, size_t width, rn_error *err) {
+    *out = (struct vision_rows){n, width, mem_calloc(n * width, sizeof *out->values)};
+    return out->values ? RN_OK : fail(err, RN_E_NOMEM, "picture: out of memory");
+}
+
+static rn_status encode_features(struct vision *v, const struct pixels *p, struct vision_grid g,
+                                 struct vision_rows *out, rn_error *err) {
+    const size_t n_each = (size_t)vision_n_rows(&v->files->info, g), n_in = pixels_of_view(p),
+                 width = (size_t)v->tower.lm->n_embd;
+    rn_status st = begin_rows(out, p->n_views * n_each, width, err);
+    for (size_t i = 0; i < p->n_views && st == RN_OK; i++)
+        st = encode_view(v, p->values + i * n_in, g, out->values + i * n_each * width, NULL, err);
+    return st;
+}
+
+// View by view: a step of all of them would be no faster, and takes as much more memory.
+static rn_status encode_projected(struct vision *v, const struct pixels *p, struct vision_grid g,
+                                  struct vision_rows *out, rn_error *err) {
+    const struct vision_info *const info = &v->files->info;
+    const size_t n_each = (size_t)vision_n_out(info, g), n_in = pixels_of_view(p),
+                 width = (size_t)v->projector.lm->n_embd;
+    struct vision_rows features = {0}, views = {0};
+    rn_status st = begin_rows(&features, (size_t)vision_n_rows(info, g), (size_t)v->tower.lm->n_embd, err);
+    if (st == RN_OK) st = begin_rows(&views, p->n_views * n_each, width, err);
+    for (size_t i = 0; i < p->n_views && st == RN_OK; i++)
+        st = encode_view(v, p->values + i * n_in, g, features.values, views.values + i * n_each * width, err);
+    if (st == RN_OK) st = begin_rows(out, picture_n_rows(info, p, g), width, err);
+    if (st == RN_OK)
+        picture_put_rows(info, p, g, views.values, model_newline(v->projector.model), width, out->values);
+    drop(&features);
+    drop(&views);
+    return st;
+}
+
 // With the lock held.
 static rn_status encode_locked(struct vision *v, const struct pixels *pixels, enum vision_stage stage,
                                struct vision_rows *out, rn_error *err) {
-    const bool is_last = stage == VISION_PROJECTED;
-    const struct lm *const last = is_last ? v->projector.lm : v->tower.lm;
     struct vision_grid g;
-    *out = (struct vision_rows){.width = (size_t)last->n_embd};
-    rn_status st = vision_read_grid(v, pixels, &g, err);
-    const size_t n_rows = (size_t)vision_n_rows(&v->files->info, g);
-    out->n = is_last ? (size_t)vision_n_out(&v->files->info, g) : n_rows;
-    if (st == RN_OK) out->values = mem_calloc(out->n * out->width, sizeof *out->values);
-    if (st != RN_OK || !out->values) return st != RN_OK ? st : fail(err, RN_E_NOMEM, "picture: out of memory");
-    float *const features =
-        is_last ? mem_calloc(n_rows * (size_t)v->tower.lm->n_embd, sizeof *features) : out->values;
-    st = features ? encode(v, pixels, g, features, out, stage, err) : fail(err, RN_E_NOMEM, "picture: out of memory");
-    if (is_last) mem_free(features);
+    *out = (struct vision_rows){0};
+    rn_status st = vision_read_grid(v->files, pixels, &g, err);
+    if (st == RN_OK && stage == VISION_PROJECTED)
+        st = encode_projected(v, pixels, g, out, err);
+    else if (st == RN_OK)
+        st = encode_features(v, pixels, g, out, err);
     return st == RN_OK ? check_finite(v, out, err) : st;
 }
 

@@ -26,14 +26,16 @@ uint64_t vision_bytes(const struct vision *v); // weights, row buffers and pages
 rn_status vision_load(struct vision *v, rn_error *err);
 void vision_destroy(struct vision *v); // NULL is fine. All vectors were released
 const struct vision_info *vision_info(const struct vision *v);
+const struct vision_files *vision_files(const struct vision *v);
 
-// The patches of a picture. RN_E_FORMAT: pixels of another shape than the tower reads; RN_E_LIMIT: too many.
-rn_status vision_read_grid(const struct vision *v, const struct pixels *p, struct vision_grid *out, rn_error *err);
+// The patches of each view of a picture. RN_E_FORMAT: pixels of another shape than the tower reads; RN_E_LIMIT: too many.
+rn_status vision_read_grid(const struct vision_files *v, const struct pixels *p, struct vision_grid *out,
+                           rn_error *err);
 
 enum vision_stage {
     VISION_FEATURES,
     VISION_PROJECTED
-}; // rows of the tower, its class row included; of the projector
+}; // rows of the tower, its class row included, view by view; those of the text model
 struct vision_rows {
     size_t n, width;
     float *values; // [n][width], the caller's: mem_free()

@@ -49,7 +49,7 @@ rn_status rn_vision_encode(rn_vision *v, const rn_picture *p, rn_vision_stage st
     if (!v || !p) return fail(err, RN_E_ARG, "rn_vision_encode: NULL argument");
     if (stage != RN_VISION_FEATURES && stage != RN_VISION_PROJECTED)
         return fail(err, RN_E_ARG, "stage: %d is unknown", (int)stage);
-    st = pipeline_run(&vision_info(v->v)->pipeline, &p->p, &pixels, err);
+    st = pipeline_run(&vision_info(v->v)->pipeline, &p->p, true, &pixels, err);
     if (st != RN_OK) return st;
     st = vision_encode(v->v, &pixels, stage == RN_VISION_FEATURES ? VISION_FEATURES : VISION_PROJECTED, &rows, err);
     mem_free(pixels.values);

@@ -15,31 +15,50 @@
 static const struct family {
     const char *name;             // without Fast or Pil behind it
     enum pipeline_step_kind size; // what a lone number as `size` means
-    uint32_t side, factor;        // of `size` and `crop_size`; sides are multiples of patches and merges
+    uint32_t side;                // of `size` and `crop_size`
     bool crops, can_pad;
+    bool only_alone; // struct tiling
+    enum tiling_kind tiling;
+    enum resize_filter filter;
     double mean[3], std[3];
 } families[] = {
-    {"CLIPImageProcessor", PIPELINE_RESIZE_EDGE, .side = 224, .crops = true, .mean = CLIP_MEAN, .std = CLIP_STD},
-    {"CLIPFeatureExtractor", PIPELINE_RESIZE_EDGE, .side = 224, .crops = true, .mean = CLIP_MEAN, .std = CLIP_STD},
-    {"LlavaImageProcessor", PIPELINE_RESIZE_EDGE, .side = 224, .crops = true, .can_pad = true, .mean = CLIP_MEAN,
-     .std = CLIP_STD},
-    {"SiglipImageProcessor", PIPELINE_RESIZE, .side = 224, .mean = HALF, .std = HALF},
-    {"Qwen2VLImageProcessor", PIPELINE_RESIZE_AREA, .mean = CLIP_MEAN, .std = CLIP_STD},
+    {"CLIPImageProcessor", PIPELINE_RESIZE_EDGE, .side = 224, .crops = true, .filter = RESIZE_BICUBIC,
+     .mean = CLIP_MEAN, .std = CLIP_STD},
+    {"CLIPFeatureExtractor", PIPELINE_RESIZE_EDGE, .side = 224, .crops = true, .filter = RESIZE_BICUBIC,
+     .mean = CLIP_MEAN, .std = CLIP_STD},
+    {"LlavaImageProcessor", PIPELINE_RESIZE_EDGE, .side = 224, .crops = true, .can_pad = true,
+     .filter = RESIZE_BICUBIC, .mean = CLIP_MEAN, .std = CLIP_STD},
+    {"SiglipImageProcessor", PIPELINE_RESIZE, .side = 224, .filter = RESIZE_BICUBIC, .mean = HALF, .std = HALF},
+    {"LlavaNextImageProcessor", PIPELINE_RESIZE_EDGE, .side = 224, .crops = true, .tiling = TILING_BEST_SIZE,
+     .filter = RESIZE_BICUBIC, .mean = CLIP_MEAN, .std = CLIP_STD},
+    {"LlavaOnevisionImageProcessor", PIPELINE_RESIZE, .side = 384, .only_alone = true, .tiling = TILING_BEST_SIZE,
+     .filter = RESIZE_BICUBIC, .mean = CLIP_MEAN, .std = CLIP_STD},
+    {"Idefics3ImageProcessor", PIPELINE_RESIZE_LONG, .side = 364, .tiling = TILING_SPLIT, .filter = RESIZE_LANCZOS,
+     .mean = HALF, .std = HALF},
+    {"SmolVLMImageProcessor", PIPELINE_RESIZE_LONG, .side = 364, .tiling = TILING_SPLIT, .filter = RESIZE_LANCZOS,
+     .mean = HALF, .std = HALF},
+    {"Qwen2VLImageProcessor", PIPELINE_RESIZE_AREA, .filter = RESIZE_BICUBIC, .mean = CLIP_MEAN, .std = CLIP_STD},
 };
 enum { N_FAMILIES = sizeof families / sizeof *families };
 enum { QWEN2_MIN_PIXELS = 56 * 56, QWEN2_MAX_PIXELS = 28 * 28 * 1280 };
 
 // ---- members ----------------------------------------------------------------------------------------------------------
 
+// null is as good as absent.
+static const struct json_node *member(const struct json_node *of, const char *name) {
+    const struct json_node *const v = json_member(of, name);
+    return v && v->kind != JSON_NULL ? v : NULL;
+}
+
 // Each leaves *out as it is where the member is absent.
 static rn_status read_flag(const struct json_node *of, const char *name, bool *out, rn_error *err) {
-    const struct json_node *const v = json_member(of, name);
+    const struct json_node *const v = member(of, name);
     const rn_status st = v ? json_bool(v, out, err) : RN_OK;
     return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
 }
 
 static rn_status read_count(const struct json_node *of, const char *name, int64_t max, uint32_t *out, rn_error *err) {
-    const struct json_node *const v = json_member(of, name);
+    const struct json_node *const v = member(of, name);
     int64_t n = 0;
     const rn_status st = v ? json_int(v, 1, max, &n, err) : RN_OK;
     if (st != RN_OK) return fail_in(err, st, "member %s", name);
@@ -49,14 +68,14 @@ static rn_status read_count(const struct json_node *of, const char *name, int64_
 
 static rn_status read_number(const struct json_node *of, const char *name, double min, double max, double *out,
                              rn_error *err) {
-    const struct json_node *const v = json_member(of, name);
+    const struct json_node *const v = member(of, name);
     const rn_status st = v ? json_double(v, min, max, out, err) : RN_OK;
     return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
 }
 
 static rn_status read_three(const struct json_node *of, const char *name, double min, double max, double out[3],
                             rn_error *err) {
-    const struct json_node *const list = json_member(of, name);
+    const struct json_node *const list = member(of, name);
     if (!list) return RN_OK;
     if (list->kind != JSON_ARRAY || list->n_items != 3)
         return fail(err, RN_E_FORMAT, "member %s: must be a list of three numbers", name);
@@ -70,16 +89,15 @@ static rn_status read_three(const struct json_node *of, const char *name, double
 
 // A number, {"height", "width"} or {"shortest_edge"}: what a picture is resized to, or cropped to.
 static rn_status read_sides(const struct json_node *of, const char *name, struct pipeline_step *s, rn_error *err) {
-    const struct json_node *const v = json_member(of, name);
+    const struct json_node *const v = member(of, name);
     if (!v) return RN_OK;
     if (v->kind != JSON_OBJECT) {
         const rn_status st = read_count(of, name, PIPELINE_MAX_SIDE, &s->width, err);
         s->height = s->width;
         return st;
     }
-    const bool has_edge = json_member(v, "shortest_edge"),
-               has_sides = json_member(v, "height") && json_member(v, "width");
-    if (has_edge == has_sides || json_member(v, "longest_edge") || (has_edge && s->kind == PIPELINE_CROP))
+    const bool has_edge = member(v, "shortest_edge"), has_sides = member(v, "height") && member(v, "width");
+    if (has_edge == has_sides || member(v, "longest_edge") || (has_edge && s->kind == PIPELINE_CROP))
         return fail(err, RN_E_UNSUPPORTED, "member %s: a number, height and width%s are supported", name,
                     s->kind == PIPELINE_CROP ? "" : ", or shortest_edge alone");
     rn_status st = read_count(v, has_edge ? "shortest_edge" : "width", PIPELINE_MAX_SIDE, &s->width, err);
@@ -91,8 +109,8 @@ static rn_status read_sides(const struct json_node *of, const char *name, struct
 // ---- the pipeline -----------------------------------------------------------------------------------------------------
 
 static rn_status read_filter(const struct json_node *of, enum resize_filter *out, rn_error *err) {
-    const struct json_node *const v = json_member(of, "resample");
-    int64_t n = RESIZE_BICUBIC;
+    const struct json_node *const v = member(of, "resample");
+    int64_t n = *out;
     const rn_status st = v ? json_int(v, 0, RESIZE_N_FILTERS - 1, &n, err) : RN_OK;
     *out = (enum resize_filter)n;
     return st == RN_OK ? RN_OK : fail_in(err, st, "member resample");
@@ -100,7 +118,7 @@ static rn_status read_filter(const struct json_node *of, enum resize_filter *out
 
 // Qwen2-VL: an area in min_pixels and max_pixels, or in `size` under the names of edges; patches.
 static rn_status read_area(const struct json_node *of, struct pipeline *out, struct pipeline_step *s, rn_error *err) {
-    const struct json_node *const size = json_member(of, "size");
+    const struct json_node *const size = member(of, "size");
     s->min_pixels = QWEN2_MIN_PIXELS, s->max_pixels = QWEN2_MAX_PIXELS;
     out->patch_size = 14, out->merge_size = 2, out->patch_frames = 2;
     rn_status st = read_count(of, "patch_size", 64, &out->patch_size, err);
@@ -118,9 +136,94 @@ static rn_status read_area(const struct json_node *of, struct pipeline *out, str
 
 static void add_step(struct pipeline *p, struct pipeline_step s) { p->steps[p->n_steps++] = s; }
 
+// {"longest_edge"}
+static rn_status read_longest(const struct json_node *of, const char *name, uint32_t *out, rn_error *err) {
+    const struct json_node *const v = member(of, name);
+    if (!v) return RN_OK;
+    if (v->kind != JSON_OBJECT || !member(v, "longest_edge"))
+        return fail(err, RN_E_UNSUPPORTED, "member %s: longest_edge alone is supported", name);
+    const rn_status st = read_count(v, "longest_edge", PIPELINE_MAX_SIDE, out, err);
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
+}
+
+// SmolVLM's and Idefics3's. do_pad is of batches.
+static rn_status read_split(const struct json_node *of, const struct family *f, struct pipeline *out, rn_error *err) {
+    bool resizes = true, splits = true;
+    uint32_t side = f->side;
+    struct pipeline_step resize = {.kind = PIPELINE_RESIZE_LONG, .width = 4 * f->side, .filter = f->filter};
+    rn_status st = read_flag(of, "do_resize", &resizes, err);
+    if (st == RN_OK) st = read_flag(of, "do_image_splitting", &splits, err);
+    if (st == RN_OK) st = read_filter(of, &resize.filter, err);
+    if (st == RN_OK) st = read_longest(of, "size", &resize.width, err);
+    if (st == RN_OK) st = read_longest(of, "max_image_size", &side, err);
+    if (st != RN_OK) return st;
+    if (resizes) add_step(out, resize);
+    if (splits)
+        out->tiling = (struct tiling){.kind = TILING_SPLIT, .side = side, .filter = resize.filter};
+    else
+        add_step(out, (struct pipeline_step){PIPELINE_RESIZE, side, side, .filter = resize.filter});
+    return RN_OK;
+}
+
+static rn_status read_size_of_tiles(const struct json_node *v, const struct tiling *t, struct tiling_size *out,
+                                    rn_error *err) {
+    int64_t sides[2] = {0};
+    rn_status st = RN_OK;
+    if (v->kind != JSON_ARRAY || v->n_items != 2)
+        return fail(err, RN_E_FORMAT, "must be a list of heights and widths");
+    const struct json_node *side = json_first(v);
+    for (int i = 0; i < 2 && st == RN_OK; i++, side = json_next(side))
+        st = json_int(side, 1, PICTURE_MAX_PIXELS, &sides[i], err);
+    if (st != RN_OK) return st;
+    if (sides[0] % t->side || sides[1] % t->side || sides[0] / t->side * (sides[1] / t->side) > TILING_MAX_TILES)
+        return fail(err, RN_E_UNSUPPORTED, "%d x %d is no whole number of tiles of %u pixels a side, up to %d",
+                    (int)sides[0], (int)sides[1], t->side, TILING_MAX_TILES);
+    *out = (struct tiling_size){(uint32_t)sides[0], (uint32_t)sides[1]};
+    return RN_OK;
+}
+
+static rn_status read_sizes_of_tiles(const struct json_node *of, struct tiling *t, rn_error *err) {
+    static const char name[] = "image_grid_pinpoints";
+    const struct json_node *const list = member(of, name);
+    rn_status st = RN_OK;
+    if (!list) return fail(err, RN_E_FORMAT, "member %s: is missing", name);
+    if (list->kind != JSON_ARRAY || list->n_items < 1 || list->n_items > TILING_MAX_SIZES)
+        return fail(err, RN_E_FORMAT, "member %s: must be a list of 1 to %d sizes", name, TILING_MAX_SIZES);
+    const struct json_node *v = json_first(list);
+    for (; t->n_sizes < list->n_items && st == RN_OK; t->n_sizes++, v = json_next(v))
+        st = read_size_of_tiles(v, t, &t->sizes[t->n_sizes], err);
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
+}
+
+// LLaVA-NeXT's and LLaVA-OneVision's. do_pad is of batches; resizing and cropping a view, which has its size, do nothing.
+static rn_status read_best_size(const struct json_node *of, const struct family *f, struct pipeline *out,
+                                rn_error *err) {
+    struct pipeline_step size = {.kind = f->size, .width = f->side, .height = f->side, .filter = f->filter};
+    struct pipeline_step crop = {.kind = PIPELINE_CROP, .width = f->side, .height = f->side};
+    bool crops = f->crops, resizes = true;
+    rn_status st = read_filter(of, &size.filter, err);
+    if (st == RN_OK) st = read_flag(of, "do_center_crop", &crops, err);
+    if (st == RN_OK) st = read_flag(of, "do_resize", &resizes, err);
+    if (st == RN_OK) st = read_sides(of, "size", &size, err);
+    if (st == RN_OK) st = read_sides(of, "crop_size", &crop, err);
+    if (st != RN_OK) return st;
+    if (size.kind == PIPELINE_RESIZE_EDGE) size.height = size.width;
+    if (!resizes || size.width != size.height ||
+        ((crops || member(of, "crop_size")) && (crop.width != size.width || crop.height != size.width)))
+        return fail(err, RN_E_UNSUPPORTED, "members size and crop_size: views that are no squares of one size");
+    out->tiling = (struct tiling){
+        .kind = TILING_BEST_SIZE, .side = size.width, .filter = size.filter, .only_alone = f->only_alone};
+    if (f->only_alone) {
+        size.kind = PIPELINE_RESIZE;
+        add_step(out, (struct pipeline_step){.kind = PIPELINE_PAD_SQUARE});
+        add_step(out, size);
+    }
+    return read_sizes_of_tiles(of, &out->tiling, err);
+}
+
 static rn_status read_steps(const struct json_node *of, const struct family *f, struct pipeline *out, rn_error *err) {
     bool resizes = true, crops = f->crops, pads = false;
-    struct pipeline_step resize = {.kind = f->size, .width = f->side, .height = f->side};
+    struct pipeline_step resize = {.kind = f->size, .width = f->side, .height = f->side, .filter = f->filter};
     struct pipeline_step crop = {.kind = PIPELINE_CROP, .width = f->side, .height = f->side};
     rn_status st = read_flag(of, "do_resize", &resizes, err);
     if (st == RN_OK) st = read_flag(of, "do_center_crop", &crops, err);
@@ -155,8 +258,8 @@ static rn_status read_scale(const struct json_node *of, const struct family *f, 
 }
 
 static rn_status find_family(const struct json_node *of, const struct family **out, rn_error *err) {
-    const struct json_node *name = json_member(of, "image_processor_type");
-    if (!name) name = json_member(of, "feature_extractor_type");
+    const struct json_node *name = member(of, "image_processor_type");
+    if (!name) name = member(of, "feature_extractor_type");
     if (!name || name->kind != JSON_STRING)
         return fail(err, RN_E_FORMAT, "member image_processor_type: missing, or no string");
     for (size_t i = 0; i < N_FAMILIES; i++) {
@@ -169,10 +272,15 @@ static rn_status find_family(const struct json_node *of, const struct family **o
         *out = &families[i];
         return RN_OK;
     }
-    return fail(err, RN_E_UNSUPPORTED,
-                "image_processor_type %.*s: is not supported; those of CLIP, LLaVA, SigLIP and Qwen2-VL are",
-                name->n_text < 60 ? (int)name->n_text : 60, name->text);
+    return fail(
+        err, RN_E_UNSUPPORTED,
+        "image_processor_type %.*s: is not supported; those of CLIP, LLaVA, LLaVA-NeXT, LLaVA-OneVision, SigLIP, SmolVLM, Idefics3 and Qwen2-VL are",
+        name->n_text < 60 ? (int)name->n_text : 60, name->text);
 }
+
+static rn_status (*const readers[])(const struct json_node *, const struct family *, struct pipeline *,
+                                    rn_error *) = {
+    [TILING_NONE] = read_steps, [TILING_SPLIT] = read_split, [TILING_BEST_SIZE] = read_best_size};
 
 rn_status preprocessor_read(const char *text, size_t n, struct pipeline *out, rn_error *err) {
     struct json_tree tree = {0};
@@ -182,10 +290,11 @@ rn_status preprocessor_read(const char *text, size_t n, struct pipeline *out, rn
     if (st == RN_OK && tree.nodes[0].kind != JSON_OBJECT)
         st = fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(&tree.nodes[0]));
     if (st == RN_OK) {
-        const struct json_node *const inner = json_member(&tree.nodes[0], "image_processor"),
-                                      *const of = inner ? inner : &tree.nodes[0];
+        const struct json_node *const inner = member(&tree.nodes[0], "image_processor"), *const of =
+                                                                                             inner ? inner
+                                                                                                   : &tree.nodes[0];
         st = find_family(of, &f, err);
-        if (st == RN_OK) st = read_steps(of, f, out, err);
+        if (st == RN_OK) st = readers[f->tiling](of, f, out, err);
         if (st == RN_OK) st = read_scale(of, f, out, err);
     }
     json_free(&tree);

@@ -198,16 +198,20 @@ static rn_status need_object(const struct json_node *root, const char *name, con
 static const struct choice all_or_patches[] = {{"default", ""}, {"full", "all"}};
 static const struct choice gelu_alone[] = {{"gelu", "mlp_gelu"}, {"gelu_pytorch_tanh", "mlp_gelu_tanh"}};
 
-// LLaVA-1.5 (2310.03744), as transformers writes it.
-static rn_status read_llava(const struct folder *f, const struct json_node *root, struct vision_files *v,
-                            struct vision_config *out, rn_error *err) {
+// The rows of a tower without a class row are all of patches.
+static rn_status check_class(const struct vision_info *v, rn_error *err) {
+    if (v->has_class || v->keeps_class) return RN_OK;
+    return fail(
+        err, RN_E_UNSUPPORTED,
+        "member vision_feature_select_strategy: default would drop the first patch of a tower without a class row");
+}
+
+// LLaVA-1.5 (2310.03744), as transformers writes it. out->n_text, v->info.image_token and .keeps_class: the family's defaults.
+static rn_status read_llava_of(const struct json_node *root, int64_t layer, struct vision_files *v,
+                               struct vision_config *out, rn_error *err) {
     const struct json_node *tower = NULL, *text = NULL;
-    const char *takes = "";
-    int64_t layer = -2;
+    const char *takes = v->info.keeps_class ? "all" : "";
     out->projector = "mlp_gelu";
-    out->n_text = 4096;          // LlamaConfig's
-    v->info.image_token = 32000; // LlavaConfig's
-    (void)f;
     rn_status st = need_object(root, "vision_config", &tower, err);
     if (st == RN_OK) st = need_object(root, "text_config", &text, err);
     if (st == RN_OK) st = read_count(text, "hidden_size", VISION_MAX_WIDTH, &out->n_text, err);
@@ -217,7 +221,54 @@ static rn_status read_llava(const struct folder *f, const struct json_node *root
     if (st != RN_OK) return st;
     v->info.keeps_class = *takes != 0;
     st = read_tower(v->tower, tower, layer, &v->info, err);
-    return st == RN_OK ? RN_OK : fail_in(err, st, "member vision_config");
+    return st == RN_OK ? check_class(&v->info, err) : fail_in(err, st, "member vision_config");
+}
+
+static rn_status read_llava(const struct folder *f, const struct json_node *root, struct vision_files *v,
+                            struct vision_config *out, rn_error *err) {
+    (void)f;
+    out->n_text = 4096;          // LlavaConfig's
+    v->info.image_token = 32000; // and LlamaConfig's
+    return read_llava_of(root, -2, v, out, err);
+}
+
+static rn_status need_map(const struct vision_info *v, rn_error *err) {
+    if (!v->has_class || !v->keeps_class) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "%s: a class row in a map of tiles", v->family);
+}
+
+// LLaVA-NeXT: the same tower and projector over a picture's tiles.
+static rn_status read_llava_next(const struct folder *f, const struct json_node *root, struct vision_files *v,
+                                 struct vision_config *out, rn_error *err) {
+    v->info.order = VISION_AS_MAP;
+    const rn_status st = read_llava(f, root, v, out, err);
+    return st == RN_OK ? need_map(&v->info, err) : st;
+}
+
+// "anyres_max_9"
+static rn_status read_most_tiles(const struct json_node *root, int32_t *out, rn_error *err) {
+    const struct json_node *v;
+    char text[24];
+    int end = 0;
+    *out = 9;
+    const rn_status st = config_string(root, "vision_aspect_ratio", &v, err);
+    if (st != RN_OK || !v) return st;
+    snprintf(text, sizeof text, "%.*s", v->n_text < sizeof text ? (int)v->n_text : 0, v->text);
+    if (sscanf(text, "anyres_max_%3" SCNd32 "%n", out, &end) == 1 && !text[end] && *out > 0) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "member vision_aspect_ratio: \"%.*s\" is not supported: anyres_max_9",
+                config_shown(v), v->text);
+}
+
+// LLaVA-OneVision (2408.03326): maps of at most so many tiles.
+static rn_status read_llava_onevision(const struct folder *f, const struct json_node *root, struct vision_files *v,
+                                      struct vision_config *out, rn_error *err) {
+    (void)f;
+    out->n_text = 4096; // Qwen2Config's
+    v->info.image_token = 151646;
+    v->info.order = VISION_AS_MAP, v->info.keeps_class = true;
+    rn_status st = read_most_tiles(root, &v->info.most_tiles, err);
+    if (st == RN_OK) st = read_llava_of(root, -1, v, out, err);
+    return st == RN_OK ? need_map(&v->info, err) : st;
 }
 
 // config.json of a subfolder; read: what to do with it.
@@ -268,7 +319,8 @@ static rn_status read_vila(const struct folder *f, const struct json_node *root,
     static const struct choice aspects[] = {{"resize", ""}};
     struct sub_config c = {.v = v, .out = out, .layer = -2};
     const char *takes = "", *aspect = NULL;
-    *out = (struct vision_config){"vision_tower", "mm_projector", "mlp_gelu", 0, false};
+    *out =
+        (struct vision_config){.tower_sub = "vision_tower", .projector_sub = "mm_projector", .projector = "mlp_gelu"};
     rn_status st = read_count(root, "hidden_size", VISION_MAX_WIDTH, &out->n_text, err);
     if (st == RN_OK && out->n_text == 0) st = fail(err, RN_E_FORMAT, "member hidden_size: is missing");
     if (st == RN_OK) st = read_feature_layer(root, "mm_vision_select_layer", &c.layer, err);
@@ -319,13 +371,18 @@ static rn_status read_qwen2_vl(const struct folder *f, const struct json_node *r
     return st == RN_OK ? RN_OK : fail_in(err, st, "member vision_config");
 }
 
-// SmolVLM (2504.05299) and Idefics3 (2408.12637), a picture as one view: the tower's last norm, then neighbours in one row and a matrix.
+// SmolVLM (2504.05299) and Idefics3 (2408.12637): the tower's last norm, then neighbours in one row and a matrix.
 static rn_status read_smolvlm(const struct folder *f, const struct json_node *root, struct vision_files *v,
                               struct vision_config *out, rn_error *err) {
+    static const struct vision_marks marks = {.tile = "<fake_token_around_image><row_%d_col_%d>",
+                                              .row_end = "\n",
+                                              .tiles_end = "\n",
+                                              .whole = "<fake_token_around_image><global-img>",
+                                              .end = "<fake_token_around_image>"};
     const struct json_node *tower = NULL, *text = NULL;
     (void)f;
     *out = (struct vision_config){
-        .projector = "linear", .n_text = 4096, .has_post_norm = true, .can_lack_processor = true};
+        .projector = "linear", .n_text = 4096, .has_post_norm = true, .marks = &marks, .can_lack_processor = true};
     v->info.n_merge = 2;
     rn_status st = need_object(root, "vision_config", &tower, err);
     if (st == RN_OK) st = need_object(root, "text_config", &text, err);
@@ -345,6 +402,8 @@ static const struct family {
                       rn_error *);
 } families[] = {
     {"LlavaForConditionalGeneration", "LLaVA-1.5", read_llava},
+    {"LlavaNextForConditionalGeneration", "LLaVA-NeXT", read_llava_next},
+    {"LlavaOnevisionForConditionalGeneration", "LLaVA-OneVision", read_llava_onevision},
     {"LlavaLlamaModel", "VILA", read_vila},
     {"Qwen2VLForConditionalGeneration", "Qwen2-VL", read_qwen2_vl},
     {"SmolVLMForConditionalGeneration", "SmolVLM", read_smolvlm},

@@ -10,6 +10,8 @@ struct vision_config {
     const char *projector;                 // its architecture; static
     int32_t n_text;                        // width of the text model
     bool has_post_norm;                    // features are behind the tower's last norm
+    const struct vision_marks
+        *marks; // where the folder has a processor, which writes them; else they are the prompt's own. NULL: none
     bool can_lack_processor; // a folder without one: a picture is resized to the tower's square, as SigLIP's is
 };
 

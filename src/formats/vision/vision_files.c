@@ -37,6 +37,7 @@ static rn_status set_projector(struct vision_files *v, const struct vision_confi
                                   .n_patch = (int32_t)n_in};
     snprintf(p->hparams.arch, sizeof p->hparams.arch, "%s", c->projector);
     v->info.n_embd_out = c->n_text;
+    v->info.has_newline = package_tensor(p, "model.image_newline");
     return RN_OK;
 }
 
@@ -114,7 +115,7 @@ rn_status vision_files_open(const char *path, struct vision_files *out, rn_error
     if (st == RN_OK && c.can_lack_processor && !has_processor(path))
         set_square(&v.info);
     else if (st == RN_OK)
-        st = preprocessor_open(path, &v.info.pipeline, err);
+        st = preprocessor_open(path, &v.info.pipeline, err), v.info.marks = c.marks;
     if (st == RN_OK) st = fit_pipeline(&v, err);
     return hand_over(&v, st, out);
 }
@@ -133,9 +134,10 @@ rn_status vision_files_from_bytes(const char *name, const struct package_bytes *
         set_square(&v.info);
     else if (st == RN_OK && at == n_files)
         st = fail(err, RN_E_IO, "%s: has no %s", name, pipeline);
-    else if (st == RN_OK)
-        st = package_in_file(
-            pipeline, preprocessor_read((const char *)files[at].data, files[at].n, &v.info.pipeline, err), err);
+    else if (st == RN_OK) {
+        st = preprocessor_read((const char *)files[at].data, files[at].n, &v.info.pipeline, err);
+        st = package_in_file(pipeline, st, err), v.info.marks = c.marks;
+    }
     if (st == RN_OK) st = fit_pipeline(&v, err);
     return hand_over(&v, st, out);
 }

@@ -11,8 +11,23 @@
 #include "formats/package.h"
 #include "media/pipeline.h"
 
+// How vectors of several views stand in a prompt.
+enum vision_order {
+    VISION_IN_TURN, // view by view
+    // LLaVA-NeXT: the whole picture; then the tiles as one map, line by line, without what is padding, `newline` behind each line. A whole picture alone
+    // has one behind it, too.
+    VISION_AS_MAP,
+};
+
+// What the family's processor writes around the vectors of views, which it has in turn, tokenized with special tokens. NULL: no such text.
+struct vision_marks {
+    const char *tile;                // before each tile; "%d" twice: its row and column, from 1
+    const char *row_end, *tiles_end; // behind each row of tiles; then, behind the last one
+    const char *whole, *end;         // before the whole picture, which is the last view; behind it
+};
+
 struct vision_info {
-    const char *family; // "llava"; static
+    const char *family; // "LLaVA-1.5"; static
     // Patches of patch_size x patch_size pixels, each n_numbers numbers, channel by channel. grid x grid of them make a picture; 0: the
     // picture says how many, at most max_patches, in blocks of n_merge x n_merge.
     int32_t patch_size, n_numbers, grid, max_patches;
@@ -23,8 +38,12 @@ struct vision_info {
     int32_t n_merge;
     // M-RoPE (Qwen2-VL, 2409.12191): rows of the text model have coordinates in the picture, and those behind it go on from the largest.
     bool has_coords;
-    int32_t n_embd_out;  // of the projector's rows
-    int32_t image_token; // the text model's token in a picture's place; -1: the folder names none
+    enum vision_order order;
+    int32_t most_tiles;               // LLaVA-OneVision: a map of more tiles than these is made smaller; 0: it is not
+    bool has_newline;                 // the projector's package has the tensor
+    const struct vision_marks *marks; // NULL: none
+    int32_t n_embd_out;               // of the projector's rows
+    int32_t image_token;              // the text model's token in a picture's place; -1: the folder names none
     struct pipeline pipeline;
 };
 // Patches of a picture.
@@ -63,6 +82,12 @@ static inline int32_t vision_most_rows(const struct vision_info *v) { return v->
 static inline int32_t vision_most_out(const struct vision_info *v) {
     return v->grid ? vision_n_out(v, (struct vision_grid){v->grid, v->grid})
                    : v->max_patches / (v->n_merge * v->n_merge);
+}
+
+// Rows of the text model that every picture takes; 0: that depends on the picture.
+static inline int32_t vision_n_each(const struct vision_info *v) {
+    const bool is_one_view = v->pipeline.tiling.kind == TILING_NONE;
+    return v->grid && is_one_view ? vision_most_out(v) + (v->order == VISION_AS_MAP && v->has_newline) : 0;
 }
 
 #endif

@@ -47,6 +47,7 @@ static const struct vision_row projector_rows[] = {
     {"mlp.0", "mm.0", true, false, false}, // Qwen2-VL's
     {"mlp.2", "mm.2", true, false, false},
     {"proj", "mm.2", true, false, false}, // SmolVLM's only one
+    {"newline", "model.image_newline", false, false, false},
 };
 
 static const struct {
@@ -60,7 +61,7 @@ static const struct {
                       {"embeddings.position_ids", "head.", "merger.mlp."},
                       tower_rows,
                       sizeof tower_rows / sizeof *tower_rows},
-    [VISION_PROJECTOR] = {{"multi_modal_projector.", "visual.merger.", "connector.modality_projection."},
+    [VISION_PROJECTOR] = {{"multi_modal_projector.", "visual.merger.", "connector.modality_projection.", "image_"},
                           {"ln_q."},
                           projector_rows,
                           sizeof projector_rows / sizeof *projector_rows},

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""tests/engine/make_seeing.py [NAME...] - tiny random models that see, and what transformers makes of prompts with pictures: tests/engine/seeing/NAME/.
+
+Widths of towers and heads that are no multiples of each other, pictures with sides that fall on a half, ratios up to 1:7. `pixels` are bytes: what the processor
+makes of a picture, before it is scaled. Needs torch, transformers, tokenizers and Pillow 13.
+"""
+import json
+import os
+import random
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers as tf
+from PIL import Image
+from safetensors.torch import load_file, save_file
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
+from transformers.models.llava_next.image_processing_pil_llava_next import LlavaNextImageProcessorPil
+from transformers.models.llava_onevision.image_processing_pil_llava_onevision import LlavaOnevisionImageProcessorPil
+from transformers.models.smolvlm.image_processing_pil_smolvlm import SmolVLMImageProcessorPil
+
+torch.set_num_threads(1)
+tf.processing_utils.ProcessorMixin.check_argument_for_proper_class = lambda self, name, arg: type(arg)  # processors of video need torchvision
+ROOT = Path(__file__).parent / 'seeing'
+PICTURES = {'wide': (45, 17), 'tall': (15, 40), 'strip': (9, 63), 'even': (24, 24)}
+SPECIALS = ['<s>', '</s>', '<pad>', '<image>', '<fake_token_around_image>', '<global-img>', '<end_of_utterance>', *[f'<row_{r}_col_{c}>' for r in (1, 2) for c in (1, 2, 3, 4)]]
+N_GREEDY = 12
+
+
+def picture(name):
+    path = ROOT / f'{name}.png'
+    w, h = PICTURES[name]
+    if not path.exists():
+        rng, (y, x) = np.random.default_rng(w), np.mgrid[0:h, 0:w]
+        waves = [127 + 90 * np.sin(x / (3 + c) + c) * np.cos(y / (5 - c)) + 20 * rng.standard_normal((h, w)) for c in range(3)]
+        Image.fromarray(np.clip(np.stack(waves, -1), 0, 255).astype(np.uint8)).save(path, optimize=True)
+    return Image.open(path).convert('RGB')
+
+
+def tokenizer(specials):
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    t = Tokenizer(models.BPE({c: i for i, c in enumerate(alphabet)}, []))
+    t.pre_tokenizer, t.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    t.add_special_tokens([AddedToken(s, normalized=False) for s in specials])
+    return tf.PreTrainedTokenizerFast(tokenizer_object=t, bos_token='<s>', eos_token='</s>', pad_token='<pad>')
+
+
+def text_config(t, **more):
+    return {'vocab_size': len(t), 'hidden_size': 16, 'intermediate_size': 20, 'num_hidden_layers': 2, 'num_attention_heads': 2, 'num_key_value_heads': 1, 'head_dim': 8,
+            'max_position_embeddings': 2048, 'tie_word_embeddings': False, 'bos_token_id': t.bos_token_id, 'eos_token_id': t.eos_token_id, 'pad_token_id': t.pad_token_id, **more}
+
+
+def randomize(model, seed):
+    g = torch.Generator().manual_seed(seed)
+    for name, p in sorted(model.named_parameters()):
+        noise = torch.randn(p.shape, generator=g)
+        is_norm = 'norm' in name.lower() and name.endswith('weight')
+        scale = .2 if is_norm or p.dim() == 1 else 1 if 'embed' in name and p.dim() == 2 else 3 if 'lm_head' in name else 1.2
+        p.data = (noise * scale / (1 if p.dim() == 1 or 'embed' in name else (p[0].numel() ** .5)) + is_norm).to(torch.bfloat16).to(torch.float32)
+
+
+def write(name, model, processor, config, files, cases):
+    """cases: (name, text, pictures). config: what config.json says otherwise than transformers writes it. logits.npy: of the rows that golden.json lists, case by case."""
+    folder = ROOT / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    model.config.architectures = [type(model).__name__]
+    model.save_pretrained(folder)
+    save_file({k: v for k, v in load_file(folder / 'model.safetensors').items()}, folder / 'model.safetensors', metadata={'format': 'pt'})
+    made = {**json.loads((folder / 'config.json').read_text()), **config}
+    (folder / 'config.json').write_text(json.dumps(made, indent=1) + '\n')
+    (folder / 'generation_config.json').unlink(missing_ok=True)
+    processor.tokenizer.backend_tokenizer.save(str(folder / 'tokenizer.json'))
+    (folder / 'tokenizer.json').write_text(json.dumps(json.loads((folder / 'tokenizer.json').read_text()), ensure_ascii=False, separators=(',', ':')))
+    (folder / 'tokenizer_config.json').write_text(json.dumps({'tokenizer_class': 'PreTrainedTokenizerFast', 'bos_token': '<s>', 'eos_token': '</s>', 'add_bos_token': False}) + '\n')
+    for file, text in files.items():
+        (folder / file).write_text(json.dumps(text, indent=1) + '\n')
+    double = type(model).from_pretrained(folder, dtype=torch.float64, attn_implementation='eager').eval()
+    model = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation='eager').eval()
+    out, rows = [], []
+    for case, text, names in cases:
+        inputs = processor(text=[text], images=[[picture(n) for n in names]], return_tensors='pt')
+        ids = inputs['input_ids'][0]
+        with torch.no_grad():
+            logits = model(**inputs, use_cache=False).logits[0]
+            exact = double(**{k: v.double() if v.is_floating_point() else v for k, v in inputs.items()}, use_cache=False).logits[0]
+            greedy = model.generate(**inputs, do_sample=False, max_new_tokens=N_GREEDY, min_new_tokens=N_GREEDY, eos_token_id=None)[0][len(ids):]
+        mean, std = (np.array(getattr(processor.image_processor, k)).reshape(3, 1, 1) for k in ('image_mean', 'image_std'))
+        pixels = inputs['pixel_values'].double().numpy()
+        levels = None
+        if pixels.shape[-3] == 3 and len(names) == 1:
+            levels = (pixels.reshape(-1, *pixels.shape[-3:]) * std + mean) * 255
+            assert np.abs(levels - np.rint(levels)).max() < 1e-3
+            (folder / f'{case}.pixels').write_bytes(np.rint(levels).astype(np.uint8).tobytes())
+        at = [len(ids) // 2, len(ids) - 1]
+        rows += [logits[i] for i in at]
+        top = logits[-1].topk(2).values
+        out.append({'name': case, 'text': text, 'pictures': names, 'ids': ids.tolist(), 'views': None if levels is None else len(levels), 'side': pixels.shape[-1],
+                    'f64_max_abs_diff': float(f'{(exact - logits.double()).abs().max():.3g}'), 'greedy': greedy.tolist(),
+                    'rows': at})
+        print(name, case, 'tokens', len(ids), 'margin', float(top[0] - top[1]), 'f64', out[-1]['f64_max_abs_diff'], 'distinct', len(set(greedy.tolist())))
+    np.save(folder / 'logits.npy', torch.stack(rows).numpy().astype('<f4'))
+    os.chmod(folder / 'model.safetensors', 0o644)
+    (folder / 'golden.json').write_text('[' + ',\n'.join(json.dumps(m) for m in out) + ']\n')
+    print(name, sum(f.stat().st_size for f in folder.iterdir()) // 1024, 'KiB')
+
+
+VISION = {'hidden_size': 12, 'intermediate_size': 18, 'num_hidden_layers': 3, 'num_attention_heads': 2, 'num_channels': 3}
+SCALE = {'do_rescale': True, 'rescale_factor': 1 / 255, 'do_normalize': True, 'do_convert_rgb': True}
+CASES = [('wide', '<s>A <image> b', ['wide']), ('tall', 'Is <image>?', ['tall']), ('strip', '<image>\nno', ['strip']), ('even', '<s>so <image>', ['even']),
+         ('two', '<s>A <image> or <image>?', ['strip', 'wide'])]
+
+
+def splits(name, seed, kind):
+    t = tokenizer(SPECIALS)
+    image = t.convert_tokens_to_ids('<image>')
+    if kind == 'smolvlm':
+        from transformers.models.smolvlm.configuration_smolvlm import SmolVLMVisionConfig as Vision
+        config_class, model_class, processor_class, images = tf.SmolVLMConfig, tf.SmolVLMForConditionalGeneration, tf.Idefics3Processor, SmolVLMImageProcessorPil
+    else:
+        from transformers.models.idefics3.configuration_idefics3 import Idefics3VisionConfig as Vision
+        config_class, model_class, processor_class, images = tf.Idefics3Config, tf.Idefics3ForConditionalGeneration, tf.Idefics3Processor, Idefics3ImageProcessorPil
+    vision = {**VISION, 'num_hidden_layers': 2, 'image_size': 16, 'patch_size': 4, 'hidden_act': 'gelu_pytorch_tanh'}
+    config = config_class(vision_config=Vision(**vision), text_config=tf.LlamaConfig(**text_config(t)), image_token_id=image, scale_factor=2, tie_word_embeddings=False, pad_token_id=t.pad_token_id)
+    model = model_class._from_config(config, attn_implementation='eager', dtype=torch.float32).eval()
+    randomize(model, seed)
+    ipc = {**SCALE, 'do_image_splitting': True, 'do_pad': True, 'do_resize': True, 'size': {'longest_edge': 62 if kind == 'smolvlm' else 48}, 'max_image_size': {'longest_edge': 16},
+           'resample': 1, 'image_mean': [.5, .5, .5], 'image_std': [.5, .5, .5]}
+    processor = processor_class(images(**ipc), t, image_seq_len=4)
+    write(name, model, processor, {}, {'preprocessor_config.json': {'image_processor_type': images.__name__[:-3], **ipc}}, CASES)
+
+
+def nexts(name, seed, kind):
+    t = tokenizer(SPECIALS)
+    image = t.convert_tokens_to_ids('<image>')
+    if kind == 'next':
+        vision = tf.CLIPVisionConfig(**VISION, image_size=12, patch_size=4, projection_dim=8)
+        sizes = [[12, 24], [24, 12], [24, 24], [36, 12], [12, 36]]
+        config = tf.LlavaNextConfig(vision_config=vision, text_config=tf.MistralConfig(**text_config(t)), image_token_index=image, image_grid_pinpoints=sizes, vision_feature_layer=-2,
+                                    vision_feature_select_strategy='default', image_seq_length=9)
+        model_class, ipc = tf.LlavaNextForConditionalGeneration, {'size': {'shortest_edge': 12}, 'crop_size': {'height': 12, 'width': 12}, 'do_center_crop': True}
+        images, processor_class, more = LlavaNextImageProcessorPil, tf.LlavaNextProcessor, {'num_additional_image_tokens': 1}
+        ipc |= {'image_mean': [.48145466, .4578275, .40821073], 'image_std': [.26862954, .26130258, .27577711]}
+    else:
+        vision = tf.SiglipVisionConfig(**VISION, image_size=12, patch_size=4, vision_use_head=False)
+        sizes = [[12 * h, 12 * w] for h in range(1, 5) for w in range(1, 5)]
+        config = tf.LlavaOnevisionConfig(vision_config=vision, text_config=tf.Qwen2Config(**text_config(t)), image_token_index=image, image_grid_pinpoints=sizes, vision_feature_layer=-1,
+                                         vision_feature_select_strategy='full', vision_aspect_ratio='anyres_max_4')
+        model_class, ipc = tf.LlavaOnevisionForConditionalGeneration, {'size': {'height': 12, 'width': 12}, 'image_mean': [.5, .5, .5], 'image_std': [.5, .5, .5]}
+        images, processor_class, more = LlavaOnevisionImageProcessorPil, None, {}
+    model = model_class._from_config(config, attn_implementation='eager', dtype=torch.float32).eval()
+    randomize(model, seed)
+    ipc |= {**SCALE, 'do_resize': True, 'do_pad': True, 'resample': 3, 'image_grid_pinpoints': sizes}
+    if processor_class:
+        processor = processor_class(images(**ipc), t, patch_size=4, vision_feature_select_strategy='default', **more)
+    else:
+        processor = tf.LlavaOnevisionProcessor(images(**ipc), t, None, num_image_tokens=9, vision_feature_select_strategy='full', vision_aspect_ratio='anyres_max_4', patch_size=4)
+    write(name, model, processor, {}, {'preprocessor_config.json': {'image_processor_type': images.__name__[:-3], **ipc}}, CASES)
+
+
+MAKERS = {'smolvlm-split': lambda n: splits(n, 1, 'smolvlm'), 'idefics3-split': lambda n: splits(n, 12, 'idefics3'), 'llava-next': lambda n: nexts(n, 3, 'next'),
+          'llava-onevision': lambda n: nexts(n, 4, 'onevision')}
+
+if __name__ == '__main__':
+    tf.logging.set_verbosity_error()
+    for made in sys.argv[1:] or MAKERS:
+        MAKERS[made](made)

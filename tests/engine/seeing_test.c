@@ -1,0 +1,283 @@
+// tests/engine/seeing_test.c - prompts with pictures on tiny models of each family whose pictures are cut into views, or have marks around them:
+// transformers' tokens, pixels, logits and greedy text (tests/engine/make_seeing.py), and the same text in every history.
+#include "tests/engine/fixture.h"
+#include "tests/support/npy.h"
+#include <jansson.h>
+#include <math.h>
+
+enum { MOST_PICTURES = 2, N_GREEDY = 12, MOST_PARTS = 2 * MOST_PICTURES + 1 };
+
+struct seeing {
+    struct fixture f;
+    const char *folder;
+    json_t *cases;
+    rn_picture *pictures[MOST_PICTURES];
+    size_t n_pictures;
+    rn_part parts[MOST_PARTS];
+    rn_sampling sampling;
+    rn_request req;
+};
+
+static const char *file_of(const struct seeing *x, const char *file) {
+    char path[128];
+    snprintf(path, sizeof path, "engine/seeing/%s%s%s", x->folder, *file ? "/" : "", file);
+    return tests_path(path);
+}
+
+static bool open_model(struct seeing *x, const char *folder, const rn_engine_options *o) {
+    rn_error err = {0};
+    *x = (struct seeing){.folder = folder};
+    x->cases = json_load_file(file_of(x, "golden.json"), 0, NULL);
+    return CHECK(x->cases) && CHECK_OK(rn_model_open(file_of(x, ""), NULL, &x->f.model, &err), &err) &&
+           CHECK_OK(rn_model_add_vision(x->f.model, NULL, &err), &err) &&
+           CHECK_OK(rn_engine_open(&x->f.model, 1, o, &x->f.engine, &err), &err);
+}
+
+static void close_pictures(struct seeing *x) {
+    for (size_t i = 0; i < x->n_pictures; i++) rn_picture_close(x->pictures[i]);
+    x->n_pictures = 0;
+}
+
+static void close_model(struct seeing *x) {
+    close_pictures(x);
+    fixture_close(&x->f);
+    json_decref(x->cases);
+}
+
+static bool open_pictures(struct seeing *x, const json_t *names) {
+    close_pictures(x);
+    for (size_t i = 0; i < json_array_size(names) && i < MOST_PICTURES; i++) {
+        char path[64];
+        size_t n;
+        rn_error err = {0};
+        snprintf(path, sizeof path, "engine/seeing/%s.png", json_string_value(json_array_get(names, i)));
+        uint8_t *const bytes = read_file(tests_path(path), &n);
+        const rn_status st = bytes ? rn_picture_open(bytes, n, &x->pictures[i], &err) : RN_E_IO;
+        free(bytes);
+        if (st == RN_E_UNSUPPORTED) test_skip("%s", err.text);
+        if (st == RN_E_UNSUPPORTED || !CHECK_OK(st, &err)) return false;
+        x->n_pictures++;
+    }
+    return true;
+}
+
+// The text of the case, with a picture in place of each "<image>".
+static bool use_case(struct seeing *x, const json_t *c) {
+    static const char mark[] = "<image>";
+    const char *at = json_string_value(json_object_get(c, "text"));
+    if (!open_pictures(x, json_object_get(c, "pictures"))) return false;
+    rn_request_init(&x->req);
+    rn_sampling_init(&x->sampling);
+    x->sampling.temp = 0;
+    x->req.sampling = &x->sampling;
+    x->req.parts = x->parts, x->req.add_special = false;
+    x->req.max_tokens = N_GREEDY, x->req.ignore_eos = true, x->req.has_seed = true;
+    for (size_t i = 0;; i++) {
+        const char *const next = strstr(at, mark);
+        const size_t n = next ? (size_t)(next - at) : strlen(at);
+        if (n)
+            x->parts[x->req.n_parts++] =
+                (rn_part){.kind = RN_PART_TEXT, .text = at, .n_text = n, .parse_special = true};
+        if (!next) return CHECK_INT(i, x->n_pictures);
+        x->parts[x->req.n_parts++] = (rn_part){.kind = RN_PART_PICTURE, .picture = x->pictures[i]};
+        at = next + sizeof mark - 1;
+    }
+}
+
+// ---- transformers -------------------------------------------------------------------------------------------------------
+
+struct compared {
+    const json_t *rows;
+    const float *want; // of the first of the rows
+    double worst;
+    size_t n;
+};
+static bool compare_row(void *user, size_t i, const float *logits, int32_t n_vocab) {
+    struct compared *const c = user;
+    c->n++;
+    for (size_t r = 0; r < json_array_size(c->rows); r++) {
+        const float *const want = c->want + r * (size_t)n_vocab;
+        if ((size_t)json_integer_value(json_array_get(c->rows, r)) != i) continue;
+        for (int32_t v = 0; v < n_vocab; v++) c->worst = fmax(c->worst, fabs((double)logits[v] - (double)want[v]));
+    }
+    return false;
+}
+
+static void compare_logits(struct seeing *x, const json_t *c, const float *want) {
+    const double allowed = fmax(2e-4, 10 * json_number_value(json_object_get(c, "f64_max_abs_diff")));
+    struct compared got = {.rows = json_object_get(c, "rows"), .want = want};
+    rn_error err = {0};
+    if (!CHECK_OK(rn_score_prompt(x->f.engine, &x->req, compare_row, &got, &err), &err)) return;
+    check_note("%s %s: differs by %g, allowed %g", x->folder, json_string_value(json_object_get(c, "name")),
+               got.worst, allowed);
+    CHECK_INT(got.n, json_array_size(json_object_get(c, "ids")));
+    CHECK(got.worst <= allowed);
+}
+
+static int64_t count_of(const json_t *ids, int32_t token) {
+    int64_t n = 0;
+    for (size_t i = 0; i < json_array_size(ids); i++) n += json_integer_value(json_array_get(ids, i)) == token;
+    return n;
+}
+
+static void compare_greedy(struct seeing *x, const json_t *c) {
+    struct outcome o;
+    const json_t *const want = json_object_get(c, "greedy"), *const ids = json_object_get(c, "ids");
+    rn_model_info info = {.struct_size = sizeof info};
+    rn_model_get_info(x->f.model, &info, NULL);
+    if (!run_request(x->f.engine, &x->req, &o) || !CHECK_INT(o.n_tokens, N_GREEDY)) return;
+    for (size_t i = 0; i < o.n_tokens; i++) CHECK_INT(o.tokens[i], json_integer_value(json_array_get(want, i)));
+    CHECK_INT(o.usage.picture_tokens, count_of(ids, info.picture_token));
+    CHECK_INT(o.usage.prompt_tokens, json_array_size(ids));
+}
+
+// The picture's tokens stand in the prompt as a whole, marks included.
+static void compare_tokens(struct seeing *x, const json_t *c) {
+    const json_t *const ids = json_object_get(c, "ids");
+    const size_t n_all = json_array_size(ids);
+    for (size_t i = 0; i < x->n_pictures; i++) {
+        int32_t *own;
+        size_t n = 0;
+        bool found = false;
+        rn_error err = {0};
+        if (!CHECK_OK(rn_picture_tokens(x->f.model, x->pictures[i], x->n_pictures, &own, &n, &err), &err)) return;
+        for (size_t at = 0; at + n <= n_all && !found; at++) {
+            size_t same = 0;
+            while (same < n && json_integer_value(json_array_get(ids, at + same)) == own[same]) same++;
+            found = same == n;
+        }
+        CHECK(found && n > 0);
+        rn_free(own);
+    }
+}
+
+// Bytes of 0 to 255, scaled as the model's file says.
+static void compare_pixels(struct seeing *x, const json_t *c) {
+    char name[64];
+    size_t n_want;
+    rn_error err = {0};
+    rn_picture_processor *by = NULL;
+    rn_pixels got = {.struct_size = sizeof got};
+    snprintf(name, sizeof name, "%s.pixels", json_string_value(json_object_get(c, "name")));
+    const json_t *const how = json_load_file(file_of(x, "preprocessor_config.json"), 0, NULL);
+    uint8_t *const want = read_file(file_of(x, name), &n_want);
+    if (CHECK(want && how) && CHECK_OK(rn_picture_processor_open(file_of(x, ""), &by, &err), &err) &&
+        CHECK_OK(rn_picture_process(by, x->pictures[0], &got, &err), &err)) {
+        size_t n = 1;
+        double worst = 0;
+        for (size_t d = 0; d < got.n_dims; d++) n *= got.shape[d];
+        const size_t plane = got.shape[got.n_dims - 1] * got.shape[got.n_dims - 2];
+        if (CHECK_INT(n, n_want))
+            for (size_t i = 0; i < n; i++) {
+                const size_t color = i / plane % 3;
+                const double mean = json_number_value(json_array_get(json_object_get(how, "image_mean"), color)),
+                             std = json_number_value(json_array_get(json_object_get(how, "image_std"), color));
+                worst = fmax(worst, fabs((double)got.values[i] - (want[i] / 255.0 - mean) / std));
+            }
+        check_note("%s %s: pixels differ by %g", x->folder, name, worst);
+        CHECK(worst <= 1e-6);
+    }
+    rn_free(got.values);
+    rn_picture_processor_close(by);
+    free(want);
+    json_decref((json_t *)how);
+}
+
+static void compare_family(const char *folder) {
+    struct seeing x;
+    struct npy want = {0};
+    rn_engine_options o = engine_options();
+    o.kv_type = RN_KV_F32;
+    o.n_ctx = 512;
+    size_t row = 0;
+    if (open_model(&x, folder, &o) && npy_read(file_of(&x, "logits.npy"), &want))
+        for (size_t i = 0; i < json_array_size(x.cases); i++) {
+            const json_t *const c = json_array_get(x.cases, i);
+            check_note("%s %s", folder, json_string_value(json_object_get(c, "name")));
+            if (!use_case(&x, c)) break;
+            compare_tokens(&x, c);
+            if (json_is_integer(json_object_get(c, "views"))) compare_pixels(&x, c);
+            compare_logits(&x, c, want.data + row * want.shape[1]);
+            compare_greedy(&x, c);
+            row += json_array_size(json_object_get(c, "rows"));
+        }
+    npy_free(&want);
+    close_model(&x);
+}
+
+TEST(smolvlm_in_tiles_is_as_transformers_has_it) { compare_family("smolvlm-split"); }
+TEST(idefics3_in_tiles_is_as_transformers_has_it) { compare_family("idefics3-split"); }
+TEST(llava_next_is_as_transformers_has_it) { compare_family("llava-next"); }
+TEST(llava_onevision_is_as_transformers_has_it) { compare_family("llava-onevision"); }
+
+// ---- every history ------------------------------------------------------------------------------------------------------
+
+static const char *const folders[] = {"smolvlm-split", "llava-next", "llava-onevision"};
+enum { N_FOLDERS = sizeof folders / sizeof *folders };
+
+static bool run_last(const char *folder, const rn_engine_options *o, struct outcome *out) {
+    struct seeing x;
+    const bool ok = open_model(&x, folder, o) &&
+                    use_case(&x, json_array_get(x.cases, json_array_size(x.cases) - 1)) &&
+                    run_request(x.f.engine, &x.req, out);
+    close_model(&x);
+    return ok;
+}
+
+TEST(chunks_and_threads_do_not_change_the_text) {
+    for (size_t i = 0; i < N_FOLDERS; i++) {
+        rn_engine_options o = engine_options();
+        struct outcome want, got;
+        o.n_ctx = 512;
+        if (!run_last(folders[i], &o, &want)) return;
+        for (int32_t n = 1; n <= 15; n += 7) {
+            o.n_batch = n, o.n_threads = 1 + n % 3;
+            check_note("%s, n_batch %d", folders[i], (int)n);
+            if (run_last(folders[i], &o, &got)) same_outcome(&got, &want);
+        }
+    }
+}
+
+TEST(tiles_and_their_marks_are_found_in_the_cache) {
+    struct seeing x;
+    struct outcome first, again;
+    rn_engine_options o = engine_options();
+    o.n_ctx = 512;
+    for (size_t i = 0; i < N_FOLDERS; i++) {
+        check_note("%s", folders[i]);
+        if (open_model(&x, folders[i], &o) && use_case(&x, json_array_get(x.cases, 0)) &&
+            run_request(x.f.engine, &x.req, &first) && run_request(x.f.engine, &x.req, &again)) {
+            CHECK_INT(again.usage.cached_tokens, again.usage.prompt_tokens - 1);
+            CHECK_MEM(again.tokens, first.tokens, sizeof *first.tokens * N_GREEDY);
+        }
+        close_model(&x);
+    }
+}
+
+struct body {
+    struct seeing *x;
+};
+static rn_status begin(void *user) {
+    const struct body *const b = user;
+    rn_stream *s;
+    int32_t *ids;
+    size_t n;
+    rn_status st = rn_stream_begin(b->x->f.engine, &b->x->req, &s, NULL);
+    if (st == RN_OK) rn_stream_close(s);
+    if (st == RN_OK) st = rn_picture_tokens(b->x->f.model, b->x->pictures[0], 1, &ids, &n, NULL);
+    if (st == RN_OK) rn_free(ids);
+    return st;
+}
+
+TEST(every_allocation_of_a_picture_in_tiles_may_fail) {
+    struct seeing x;
+    struct outcome first;
+    rn_engine_options o = engine_options();
+    o.n_ctx = 512;
+    if (open_model(&x, "smolvlm-split", &o) && use_case(&x, json_array_get(x.cases, 0)) &&
+        run_request(x.f.engine, &x.req, &first)) {
+        struct body b = {&x};
+        CHECK(check_each_failed_allocation(begin, &b, __FILE__, __LINE__));
+    }
+    close_model(&x);
+}
