@@ -71,6 +71,7 @@ _runnel() {
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
       '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
+      '--mmproj=[the vision part of the model, for pictures]:FILE:_files' \
       '--preset=[a named set of sampling settings, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
       '--temp=[temperature]:X: ' \
       '--top-k=[keep the k most likely tokens]:N: ' \
@@ -337,6 +338,7 @@ _runnel() {
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
       '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
+      '--mmproj=[the vision part of the model, for pictures]:FILE:_files' \
       '--preset=[a named set of sampling settings, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
       '--temp=[temperature]:X: ' \
       '--top-k=[keep the k most likely tokens]:N: ' \
@@ -565,6 +567,7 @@ _runnel() {
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
       '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
+      '--mmproj=[the vision part of the model, for pictures]:FILE:_files' \
       '--draft=[a smaller model, best with the same vocabulary, which guesses what follows]:MODEL:_runnel_models' \
       '--ngram-cache=[counts of what followed what in other texts, which guess what follows]:FILE:_files' \
       '--amateur=[a model with the same vocabulary that knows less, for --strategy contrastive-decoding]:MODEL:_runnel_models' \
@@ -754,6 +757,7 @@ _runnel() {
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
       '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
+      '--mmproj=[the vision part of the model, for pictures]:FILE:_files' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \
@@ -774,6 +778,7 @@ _runnel() {
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
       '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
+      '--mmproj=[the vision part of the model, for pictures]:FILE:_files' \
       '(-f --file)-f+[embed each line of the file]:FILE:_files' \
       '(-f --file)--file=[embed each line of the file]:FILE:_files' \
       '--pooling=[how the tokens'\'' vectors become one]:model|none|mean|first|last|rank:(model none mean first last rank)' \

@@ -1,7 +1,9 @@
-// fuzz/fuzz_vision.c - any bytes as config.json of a folder with a vision part, where they begin with a brace; else as its weights.
+// fuzz/fuzz_vision.c - any bytes as config.json of a folder with a vision part, where they begin with a brace; as a mmproj file, where they begin as one; else as
+// the folder's weights.
 #include "base/mem.h"
-#include "formats/vision/vision_files.h"
+#include "formats/vision/mmproj.h"
 #include "walk_package.h"
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -37,7 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     const long live = mem_live();
     struct vision_files v;
     rn_error err = {0};
-    const rn_status st = vision_files_from_bytes("fuzz", files, sizeof files / sizeof *files, &v, &err);
+    const rn_status st = n >= 4 && memcmp(data, "GGUF", 4) == 0
+                             ? mmproj_from_bytes("fuzz", data, n, &v, &err)
+                             : vision_files_from_bytes("fuzz", files, sizeof files / sizeof *files, &v, &err);
     must((st == RN_OK) == (v.tower != NULL && v.projector != NULL));
     if (st == RN_OK) {
         const struct package *const parts[] = {v.tower, v.projector};

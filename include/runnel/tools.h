@@ -100,6 +100,16 @@ RN_API rn_status rn_convert(const char *dir, const char *out, const rn_quantize_
                             rn_error *err);
 
 /**
+ * Writes the vision part of a Hugging Face folder as a mmproj file, in the form of llama.cpp's,
+ * which rn_model_add_vision() reads. Matrices keep their types; norms, biases, positions and the
+ * matrix of patches become F32.
+ *
+ * @return as rn_convert(); RN_E_UNSUPPORTED: the folder has no vision part, of a family that is not
+ *         supported, or one for which such files have no form (VILA's projectors), by name.
+ */
+RN_API rn_status rn_convert_vision(const char *dir, const char *out, rn_error *err);
+
+/**
  * Quantizes a GGUF file. All metadata pairs are copied, including unknown ones.
  *
  * Vectors are copied unchanged. If a row length is not a multiple of a type's block, a fallback

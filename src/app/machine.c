@@ -55,6 +55,13 @@ const option machine_engine_rows[MACHINE_ENGINE_ROWS] = {
              "(default 1); may be given several times"},
 };
 
+const option machine_mmproj_rows[1] = {
+    {0, "mmproj", "FILE", OPTION_TEXT, offsetof(machine, mmproj),
+     .help =
+         "the vision part of the model, for pictures: a GGUF file as llama.cpp makes it, or a model folder (default: the "
+         "model folder's own, or the file mmproj*.gguf beside the model)"},
+};
+
 const option machine_draft_rows[2] = {
     {0, "draft", "MODEL", OPTION_TEXT, offsetof(machine, draft_name),
      .help =
@@ -149,8 +156,8 @@ int machine_add_parts(machine *m, rn_model *model) {
     if (m->ngram_cache && rn_model_add_ngram_cache(model, m->ngram_cache, &err) != RN_OK) return machine_failed(&err);
     if (m->early_layers && rn_model_add_early_layers(model, m->early_layers, &err) != RN_OK)
         return machine_failed(&err);
-    if (m->sees && rn_model_add_vision(model, NULL, &err) != RN_OK) return machine_failed(&err);
-    if (m->may_see) {
+    if ((m->sees || m->mmproj) && rn_model_add_vision(model, m->mmproj, &err) != RN_OK) return machine_failed(&err);
+    if (m->may_see && !m->sees && !m->mmproj) {
         free(m->blind);
         m->blind = rn_model_add_vision(model, NULL, &err) == RN_OK ? NULL : app_copy_text(err.text);
     }

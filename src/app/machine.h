@@ -35,9 +35,10 @@ typedef struct machine {
     size_t n_adapters;
     const char *ngram_cache;  // --ngram-cache, of model 0; NULL: none
     const draft_heads *heads; // of model 0, set by the command; NULL: none
-    bool sees,
-        may_see; // model 0's vision part is opened; may_see: where it has one that is supported; set by the command
-    char *blind; // of may_see: why it is none; NULL: it sees
+    // Model 0's vision part is opened; may_see: where it has one that is supported. Set by the command.
+    bool sees, may_see;
+    char *blind;        // of may_see: why it is none; NULL: it sees
+    const char *mmproj; // --mmproj: where the vision part is, and it is opened; NULL: with the model
     progress bar;
     char *path, *reference_path, *draft_path, *amateur_path, *value_path;
     rn_model *model;     // the engine's model 0
@@ -57,6 +58,10 @@ extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_
 #define MACHINE_ENGINE_GROUP(m) {NULL, machine_engine_rows, MACHINE_ENGINE_ROWS, (m)}
 #define MACHINE_REST_GROUP(m)                                                                                        \
     {NULL, machine_engine_rows + 1, MACHINE_ENGINE_ROWS - 1, (m)} // without --kv-type, which comes first
+
+// --mmproj, where prompts may have pictures.
+extern const option machine_mmproj_rows[1];
+#define MACHINE_MMPROJ_GROUP(m) {NULL, machine_mmproj_rows, 1, (m)}
 
 // --draft and --ngram-cache, where streams are generated.
 extern const option machine_draft_rows[2];

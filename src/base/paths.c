@@ -1,6 +1,7 @@
 // base/paths.c - see paths.h.
 #include "base/paths.h"
 #include "base/file_sys.h"
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -77,4 +78,32 @@ rn_status path_in_folder(const char *folder, const char *sub, const char *name, 
 void path_folder_name(const char *folder, char out[PATH_BYTES]) {
     char real[PATH_BYTES];
     snprintf(out, PATH_BYTES, "%s", realpath(folder, real) ? path_last_name(real) : "");
+}
+
+static bool begins_and_ends(const char *name, const char *front, const char *end) {
+    const size_t n = strlen(name), n_front = strlen(front), n_end = strlen(end);
+    return n >= n_front + n_end && memcmp(name, front, n_front) == 0 && memcmp(name + n - n_end, end, n_end) == 0;
+}
+
+rn_status path_find_in_folder(const char *folder, const char *front, const char *end, char out[PATH_BYTES],
+                              bool *found, rn_error *err) {
+    char one[NAME_MAX + 1] = "", path[PATH_BYTES];
+    DIR *const list = opendir(folder);
+    *found = false;
+    if (!list) return fail(err, RN_E_IO, "%s: %s", folder, strerror(errno));
+    rn_status st = RN_OK;
+    for (const struct dirent *e; st == RN_OK && (e = readdir(list)) != NULL;) {
+        if (!begins_and_ends(e->d_name, front, end)) continue;
+        if (*found)
+            st = fail(err, RN_E_ARG, "%s: has several files %s*%s: %s and %s", folder, front, end, one, e->d_name);
+        snprintf(one, sizeof one, "%s", e->d_name);
+        *found = true;
+    }
+    closedir(list);
+    const size_t n = strlen(folder);
+    const char *const slash = n && folder[n - 1] == '/' ? "" : "/";
+    if (st == RN_OK && (size_t)snprintf(path, sizeof path, "%s%s%s", folder, slash, one) >= sizeof path)
+        st = fail(err, RN_E_LIMIT, "%s: the path is longer than %d bytes", folder, PATH_BYTES - 1);
+    if (st == RN_OK && *found) memcpy(out, path, sizeof path);
+    return st;
 }

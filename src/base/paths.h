@@ -24,6 +24,10 @@ const char *path_last_name(const char *path);         // the part after the last
 rn_status path_in_folder(const char *folder, const char *sub, const char *name, char out[PATH_BYTES], bool *found,
                          rn_error *err);
 
+// The path of the one file of a folder whose name begins and ends so; *found: whether there is one. RN_E_ARG: several, which are named; RN_E_LIMIT,
+// RN_E_IO. out may be the folder's own text.
+rn_status path_find_in_folder(const char *folder, const char *front, const char *end, char out[PATH_BYTES],
+                              bool *found, rn_error *err);
 // The folder's own name, with links and dots resolved: "SmolLM2-135M" for "." too. "" if it cannot be determined.
 void path_folder_name(const char *folder, char out[PATH_BYTES]);
 

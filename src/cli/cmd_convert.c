@@ -4,7 +4,9 @@
 #include "app/model_path.h"
 #include "cli/command.h"
 #include "cli/new_file.h"
+#include <runnel/tools.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct adapter_job {
     bool is_adapter;
@@ -43,6 +45,37 @@ static int convert_adapter(const adapter_job *j, const options *parsed) {
     return st == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
 }
 
+// OUT.gguf: mmproj-OUT.gguf beside it, where the model finds it by itself.
+static char *vision_path(const char *out) {
+    const char *const slash = strrchr(out, '/'), *const name = slash ? slash + 1 : out;
+    return app_text("%.*smmproj-%s", (int)(name - out), out, name);
+}
+
+// What the model made of the folder leaves out says whether there is a vision part.
+static bool has_vision(const char *folder) {
+    rn_model *model = NULL;
+    rn_model_info info = {.struct_size = sizeof info};
+    const bool found = rn_model_open(folder, NULL, &model, NULL) == RN_OK &&
+                       rn_model_get_info(model, &info, NULL) == RN_OK && info.left_out &&
+                       strstr(info.left_out, "vision part");
+    rn_model_close(model);
+    return found;
+}
+
+// A vision part that there is no form for leaves the text model alone, which is said.
+static int convert_vision(const char *folder, const char *out) {
+    rn_error err = {0};
+    if (!has_vision(folder)) return EXIT_CODE_OK;
+    char *const path = vision_path(out);
+    const rn_status st = rn_convert_vision(folder, path, &err);
+    if (st == RN_OK)
+        say("%s: the vision part, which %s finds by itself", path, out);
+    else if (st == RN_E_UNSUPPORTED)
+        say("%s: has the text model alone: %s", out, err.text);
+    free(path);
+    return st == RN_OK || st == RN_E_UNSUPPORTED ? EXIT_CODE_OK : machine_failed(&err);
+}
+
 static int run_convert(new_file *f, const adapter_job *j, const options *parsed) {
     if (j->is_adapter) return convert_adapter(j, parsed);
     if (j->model) {
@@ -51,7 +84,10 @@ static int run_convert(new_file *f, const adapter_job *j, const options *parsed)
     }
     if (parsed->n_positional == 2 && j->is_heads)
         return new_file_make(f, rn_convert_draft_heads, parsed->positional[0], parsed->positional[1]);
-    if (parsed->n_positional == 2) return new_file_make(f, rn_convert, parsed->positional[0], parsed->positional[1]);
+    if (parsed->n_positional == 2) {
+        const int code = new_file_make(f, rn_convert, parsed->positional[0], parsed->positional[1]);
+        return code == EXIT_CODE_OK ? convert_vision(parsed->positional[0], parsed->positional[1]) : code;
+    }
     say("convert: needs a folder and an output file: runnel convert FOLDER OUT.gguf");
     return EXIT_CODE_USAGE;
 }
@@ -71,7 +107,8 @@ int cmd_convert(int n_args, char **args) {
         .command = "convert",
         .usage = "FOLDER OUT.gguf [options]",
         .about = "Convert a Hugging Face folder to one GGUF file: weights, hyper-parameters, "
-                 "tokenizer, chat template. Nothing is left behind when it fails.",
+                 "tokenizer, chat template. The vision part of a model that sees becomes a second file, "
+                 "mmproj-OUT.gguf. Nothing is left behind when it fails.",
         .notes = types,
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,

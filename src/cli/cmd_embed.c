@@ -276,8 +276,11 @@ int cmd_embed(int n_args, char **args) {
     options parsed;
     machine_init(&e.on);
     const option_group groups[] = {
-        MACHINE_MODEL_GROUP(&e.on),      MACHINE_SIZE_GROUP(&e.on),
-        MACHINE_ENGINE_GROUP(&e.on),     {"Embeddings", embed_rows, sizeof embed_rows / sizeof *embed_rows, &e},
+        MACHINE_MODEL_GROUP(&e.on),
+        MACHINE_SIZE_GROUP(&e.on),
+        MACHINE_ENGINE_GROUP(&e.on),
+        MACHINE_MMPROJ_GROUP(&e.on),
+        {"Embeddings", embed_rows, sizeof embed_rows / sizeof *embed_rows, &e},
         EMBED_PICTURE_GROUP(&e.picture),
     };
     const option_spec spec = {

@@ -184,6 +184,7 @@ int cmd_run(int n_args, char **args) {
         MACHINE_MODEL_GROUP(&r.on),
         MACHINE_SIZE_GROUP(&r.on),
         MACHINE_ENGINE_GROUP(&r.on),
+        MACHINE_MMPROJ_GROUP(&r.on),
         GENERATION_SAMPLING_GROUP(&rows, &r.g),
         GENERATION_STRATEGY_GROUP(&rows, &r.g),
         MACHINE_AMATEUR_GROUP(&r.on),

@@ -279,6 +279,7 @@ int cmd_score(int n_args, char **args) {
         MACHINE_MODEL_GROUP(&s.on),
         MACHINE_SIZE_GROUP(&s.on),
         MACHINE_ENGINE_GROUP(&s.on),
+        MACHINE_MMPROJ_GROUP(&s.on),
     };
     const option_spec spec = {
         .command = "score",

@@ -29,6 +29,7 @@ bool embed_picture_is_asked(const embed_picture *p) { return p->image || p->npy 
 // Of the command's other options -m has an effect where a model is read, threads and CPU set where its tower runs.
 static bool has_effect(const embed_picture *p, const option *o) {
     if (o == &machine_model_rows[0]) return p->stage != STAGE_DECODED;
+    if (o == &machine_mmproj_rows[0]) return p->stage != STAGE_DECODED;
     return p->stage >= STAGE_FEATURES && o->name && (strcmp(o->name, "threads") == 0 || strcmp(o->name, "cpu") == 0);
 }
 
@@ -96,6 +97,7 @@ static int write_numbers(const embed_picture *p, const machine *on, const char *
 
 static int write_stage(const embed_picture *p, const machine *on, const rn_picture *picture) {
     if (p->stage == STAGE_DECODED) return write_decoded(p, picture);
+    if (on->mmproj) return write_numbers(p, on, on->mmproj, picture);
     char *const model = model_path_find(on->model_name);
     const int code = model ? write_numbers(p, on, model, picture) : EXIT_CODE_FAILED;
     free(model);

@@ -23,8 +23,8 @@ static const struct {
 } gguf_kinds[] = {
     {"imatrix", "imatrix", "an importance matrix, for `runnel quantize --imatrix`"},
     {"adapter", "adapter", "a LoRA adapter, for `--lora` and `runnel merge`"},
-    {"mmproj", "mmproj", "the projector of pictures and sound of another model's file, which runnel does not read"},
-    {"clip-vision", "mmproj", "the projector of pictures of another model's file, which runnel does not read"},
+    {"mmproj", "mmproj", "the vision part of a model, for `--mmproj` and beside the model's file"},
+    {"clip-vision", "mmproj", "the vision part of a model, for `--mmproj` and beside the model's file"},
 };
 
 // ---- GGUF ------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,10 @@
 // engine/picture_api.c - pictures of the public interface.
 #include "base/mem.h"
+#include "base/paths.h"
 #include "engine/picture_handle.h"
 #include "engine/public_structs.h"
 #include "formats/folder/preprocessor.h"
+#include "formats/vision/vision_files.h"
 #include <string.h>
 
 rn_status rn_picture_open(const void *file, size_t n_bytes, rn_picture **out, rn_error *err) {
@@ -35,12 +37,22 @@ struct rn_picture_processor {
     struct pipeline pipeline;
 };
 
+// Of a folder the file, also where the family is not supported; a mmproj file has it among others.
+static rn_status open_pipeline(const char *path, struct pipeline *out, rn_error *err) {
+    struct vision_files v;
+    if (path_is_folder(path)) return preprocessor_open(path, out, err);
+    const rn_status st = vision_files_open_of(path, &v, err);
+    if (st == RN_OK) *out = v.info.pipeline;
+    if (st == RN_OK) vision_files_close(&v);
+    return st;
+}
+
 rn_status rn_picture_processor_open(const char *path, rn_picture_processor **out, rn_error *err) {
     if (!out || !path) return fail(err, RN_E_ARG, "rn_picture_processor_open: %s is NULL", out ? "path" : "out");
     *out = NULL;
     rn_picture_processor *const made = mem_alloc(sizeof *made);
     if (!made) return fail(err, RN_E_NOMEM, "picture processor: out of memory");
-    const rn_status st = preprocessor_open(path, &made->pipeline, err);
+    const rn_status st = open_pipeline(path, &made->pipeline, err);
     if (st == RN_OK)
         *out = made;
     else

@@ -32,6 +32,7 @@ struct pipeline_step {
 struct pipeline {
     struct pipeline_step steps[PIPELINE_MAX_STEPS];
     size_t n_steps;
+    bool has_marks;         // the processor writes the family's marks around pictures (struct vision_marks)
     struct tiling tiling;   // behind the steps: the picture in views, each an input of the tower
     double rescale;         // what a byte is multiplied with
     bool normalizes;        // then mean is subtracted, and it is divided by std

@@ -75,11 +75,31 @@ static const struct tensor_spec qwen2_vit_tensors[] = {
     MATRIX_AND_BIAS(ROLE_UP, "v.blk.%d.ffn_up", DIM_EMBD, DIM_FF),
     MATRIX_AND_BIAS(ROLE_DOWN, "v.blk.%d.ffn_down", DIM_FF, DIM_EMBD),
 };
+static const struct tensor_spec qwen2_vit_split_tensors[] = {
+    {ROLE_PATCH, "v.patch_embd.weight", DIM_PATCH, DIM_EMBD},
+    NORM_AND_BIAS(ROLE_OUTPUT_NORM, "v.post_ln"),
+    NORM_AND_BIAS(ROLE_ATTN_NORM, "v.blk.%d.ln1"),
+    NORM_AND_BIAS(ROLE_FFN_NORM, "v.blk.%d.ln2"),
+    MATRIX_AND_BIAS(ROLE_Q, "v.blk.%d.attn_q", DIM_EMBD, DIM_Q),
+    MATRIX_AND_BIAS(ROLE_K, "v.blk.%d.attn_k", DIM_EMBD, DIM_K),
+    MATRIX_AND_BIAS(ROLE_V, "v.blk.%d.attn_v", DIM_EMBD, DIM_V),
+    MATRIX_AND_BIAS(ROLE_O, "v.blk.%d.attn_out", DIM_O, DIM_EMBD),
+    MATRIX_AND_BIAS(ROLE_UP, "v.blk.%d.ffn_up", DIM_EMBD, DIM_FF),
+    MATRIX_AND_BIAS(ROLE_DOWN, "v.blk.%d.ffn_down", DIM_FF, DIM_EMBD),
+};
 static const struct op_spec qwen2_vit_begin[] = {{OP_VECTOR, .dst = BUF_PATCH},
                                                  LINEAR(BUF_PATCH, BUF_X, ROLE_PATCH, ROLE_NONE)};
 static const struct arch qwen2_vit = {
     TENSORS(qwen2_vit_tensors), BEGIN(qwen2_vit_begin), LAYER(vit_gelu_quick_layer), END(vit_end),
     .rope_halves = true,        .rope_grid = true,      .is_one_step = true};
+static const struct arch qwen2_vit_split = { // as mmproj files have it
+    TENSORS(qwen2_vit_split_tensors),
+    BEGIN(qwen2_vit_begin),
+    LAYER(vit_gelu_quick_layer),
+    END(vit_end),
+    .rope_halves = true,
+    .rope_grid = true,
+    .is_one_step = true};
 
 // ---- projectors -------------------------------------------------------------------------------------------------------
 //
@@ -114,9 +134,14 @@ static const struct {
     const char *name;
     const struct arch *arch;
 } rows[] = {
-    {"vit_gelu", &vit_gelu},   {"vit_gelu_tanh", &vit_gelu_tanh}, {"vit_gelu_quick", &vit_gelu_quick},
-    {"qwen2_vit", &qwen2_vit}, {"mlp_gelu", &mlp_gelu},           {"mlp_gelu_tanh", &mlp_gelu_tanh},
+    {"vit_gelu", &vit_gelu},
+    {"vit_gelu_tanh", &vit_gelu_tanh},
+    {"vit_gelu_quick", &vit_gelu_quick},
+    {"qwen2_vit", &qwen2_vit},
+    {"mlp_gelu", &mlp_gelu},
+    {"mlp_gelu_tanh", &mlp_gelu_tanh},
     {"linear", &linear},
+    {"qwen2_vit_split", &qwen2_vit_split},
 };
 
 const struct arch *arch_find_vision(const char *name) {

@@ -280,6 +280,7 @@ int cmd_serve(int n_args, char **args) {
         {NULL, engine_rows, sizeof engine_rows / sizeof *engine_rows, s},
         {NULL, draft_rows, sizeof draft_rows / sizeof *draft_rows, s},
         MACHINE_ENGINE_GROUP(&s->machine),
+        MACHINE_MMPROJ_GROUP(&s->machine),
         MACHINE_DRAFT_GROUP(&s->machine),
         MACHINE_CONTRAST_GROUP(&s->machine),
         CHAT_TEMPLATE_GROUP(&s->chat),
@@ -301,7 +302,10 @@ int cmd_serve(int n_args, char **args) {
     };
     options parsed;
     int code;
-    if (options_parse(&spec, n_args, args, &parsed, &code)) {
+    const bool goes_on = options_parse(&spec, n_args, args, &parsed, &code);
+    if (goes_on && s->no_vision && options_refuse(&parsed, "mmproj", "with --no-vision")) {
+        code = EXIT_CODE_USAGE;
+    } else if (goes_on) {
         if (s->n_models == 0) s->n_models = 1;
         interrupt_catch();
         code = run(s);

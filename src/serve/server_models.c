@@ -58,11 +58,12 @@ static int open_aliases(server *s) {
     return EXIT_CODE_OK;
 }
 
-// A model's own vision part, where its folder has one of a family that is supported; else the model is one of texts.
-static int add_vision(const server *s, server_model *m) {
+// A model's own vision part, where it has one of a family that is supported; else the model is one of texts. has_one: it has been given one.
+static int add_vision(const server *s, server_model *m, bool has_one) {
     rn_error err = {0};
     rn_model_info info = {.struct_size = sizeof info};
-    if (s->no_vision) return EXIT_CODE_OK;
+    m->sees = has_one;
+    if (s->no_vision || has_one) return EXIT_CODE_OK;
     const rn_status st = rn_model_add_vision(m->model, NULL, &err);
     m->sees = st == RN_OK;
     if (st == RN_OK) return EXIT_CODE_OK;
@@ -77,7 +78,7 @@ int server_open_models(server *s) {
         server_model *const m = &s->models[i];
         const int code = machine_open_file(&s->machine, m->model_name, &m->path, &m->model);
         if (code || (i == 0 && machine_add_parts(&s->machine, m->model))) return code ? code : EXIT_CODE_FAILED;
-        const int seen = add_vision(s, m);
+        const int seen = add_vision(s, m, i == 0 && s->machine.mmproj);
         if (seen != EXIT_CODE_OK) return seen;
         api_hide_folder_of(m->path);
         if (!m->name) m->name = name_of(m->path);

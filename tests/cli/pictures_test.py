@@ -55,6 +55,55 @@ def random_resizes_have_the_bytes_of_pillow():
 
 
 @test
+def a_converted_model_finds_its_vision_part():
+    seeing = ROOT / 'tests/engine/seeing'
+    picture, prompt = str(seeing / 'wide.png'), ('-p', 'A <image> b')
+    with tempfile.TemporaryDirectory() as folder:
+        d, model = Path(folder), str(Path(folder) / 'm.gguf')
+
+        def numbers(name, *args):
+            runnel(*args, str(d / name)).ok()
+            return (d / name).read_bytes()
+
+        runnel('convert', str(seeing / 'llava-next'), model).ok()
+        check((d / 'mmproj-m.gguf').exists(), 'no file of the vision part')
+        r = runnel('info', str(d / 'mmproj-m.gguf')).ok()
+        check(b'the vision part of a model' in r.out and b'clip.projector_type' in r.out, r.out)
+        want = numbers('a.npy', 'score', '-m', str(seeing / 'llava-next'), '--kv-type', 'f32', '--image', picture, *prompt, '--logits')
+        check(numbers('b.npy', 'score', '-m', model, '--kv-type', 'f32', '--image', picture, *prompt, '--logits') == want, 'a converted model has other logits')
+        for stage in ('pixels', 'features', 'projected'):
+            args = ('--image', picture, '--stage', stage, '--npy')
+            check(numbers('c.npy', 'embed', '-m', model, *args) == numbers('d.npy', 'embed', '-m', str(seeing / 'llava-next'), *args), stage)
+        (d / 'mmproj-2.gguf').write_bytes((d / 'mmproj-m.gguf').read_bytes())
+        runnel('run', '-m', model, '--image', picture, *prompt, '-n', '1').fails(2, 'has several files mmproj*.gguf')
+        (d / 'mmproj-2.gguf').unlink()
+        (d / 'mmproj-m.gguf').rename(d / 'vision.gguf')
+        runnel('run', '-m', model, '--image', picture, *prompt, '-n', '1').fails(1, 'has no file mmproj*.gguf beside it')
+        check(numbers('b.npy', 'score', '-m', model, '--mmproj', str(d / 'vision.gguf'), '--kv-type', 'f32', '--image', picture, *prompt, '--logits') == want, 'another file')
+        runnel('run', '-m', model, '--mmproj', model, '--image', picture, *prompt, '-n', '1').fails(1, "'llama' is no vision part")
+
+
+@test
+def ids_hold_all_tokens_of_a_picture_in_tiles_or_one():
+    model = ROOT / 'tests/engine/seeing/smolvlm-split'
+    case = json.loads((model / 'golden.json').read_text())[0]
+    image = json.loads((model / 'config.json').read_text())['image_token_id']
+    ids = case['ids'] # <s>A, a space, the picture with its marks, a space, b
+    begin = next(i for i, t in enumerate(ids) if t == image) - 2
+    short = [*ids[:begin], image, *ids[-2:]]
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / 'x.npy'
+
+        def logits(*prompt):
+            runnel('score', '-m', str(model), '--image', str(ROOT / 'tests/engine/seeing/wide.png'), *prompt, '--logits', str(out)).ok()
+            return out.read_bytes()
+
+        want = logits('--ids', ' '.join(map(str, ids)))
+        check(len(want) > 4 * 200 * len(ids), len(want))
+        check(logits('--ids', ' '.join(map(str, short))) == want, 'one token for the picture')
+
+
+@test
 def embed_writes_what_a_model_makes_of_a_picture():
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / 'preprocessor_config.json').write_text(
@@ -64,7 +113,7 @@ def embed_writes_what_a_model_makes_of_a_picture():
         file = decoded('-m', folder, '--image', str(white), '--stage', 'pixels')
         check(b"'descr': '<f4', 'fortran_order': False, 'shape': (3, 2, 3), " in file[:192], file[:192])
         check(struct.unpack('<18f', file[192:]) == (1,) * 18, file[192:])
-        for model, why in [(ROOT / 'models/stories.gguf', 'need a model folder'), (PICTURES, 'no preprocessor_config.json')]:
+        for model, why in [(ROOT / 'models/stories.gguf', 'has no file mmproj*.gguf beside it'), (PICTURES, 'no preprocessor_config.json')]:
             r = runnel('embed', '-m', str(model), '--image', str(white), '--stage', 'pixels', '--npy', str(Path(folder) / 'x.npy'))
             check(r.code == 1 and why in r.err, r.err)
         r = runnel('embed', '-m', folder, '-t', '1', '--image', str(white), '--stage', 'pixels', '--npy', 'x.npy')
@@ -83,7 +132,7 @@ def embed_writes_features_and_the_vectors_of_the_text_model():
         check(max(abs(a - b) for a, b in zip(got, want)) < 2e-4, stage)
         check(decoded('-m', str(shared), '--image', str(shared / 'wide.png'), '--stage', stage, '-t', '3', '--cpu', 'ref') == file, stage)
     r = runnel('embed', '-m', str(ROOT / 'models/stories.gguf'), '--image', str(shared / 'wide.png'), '--stage', 'features', '--npy', 'x.npy')
-    check(r.code == 1 and 'pictures need a model folder' in r.err, r.err)
+    check(r.code == 1 and 'has no file mmproj*.gguf beside it' in r.err, r.err)
 
 
 def shared_llava():
@@ -145,7 +194,7 @@ def pictures_that_have_no_place_are_refused():
         r = runnel(args[0], '-m', str(shared), *args[1:])
         check(r.code == code and why in r.err, args, r.code, r.err)
     r = runnel('run', '-m', str(ROOT / 'models/stories.gguf'), '-p', 'x', '--image', wide)
-    check(r.code == 1 and 'pictures need a model folder' in r.err, r.err)
+    check(r.code == 1 and 'has no file mmproj*.gguf beside it' in r.err, r.err)
 
 
 @test

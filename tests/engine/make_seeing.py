@@ -42,7 +42,7 @@ def picture(name):
 
 def tokenizer(specials):
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    t = Tokenizer(models.BPE({c: i for i, c in enumerate(alphabet)}, []))
+    t = Tokenizer(models.BPE({c: i for i, c in enumerate([*alphabet, 'so'])}, [('s', 'o')]))
     t.pre_tokenizer, t.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     t.add_special_tokens([AddedToken(s, normalized=False) for s in specials])
     return tf.PreTrainedTokenizerFast(tokenizer_object=t, bos_token='<s>', eos_token='</s>', pad_token='<pad>')

@@ -5,6 +5,8 @@
 #include "tests/support/npy.h"
 #include <jansson.h>
 #include <math.h>
+#include <runnel/tools.h>
+#include <sys/stat.h>
 
 enum { MOST_IDS = 128, MOST_PICTURES = 4, MOST_PARTS = 12, N_GREEDY = 32 };
 
@@ -27,7 +29,8 @@ static const char *file_of(const struct seen *x, const char *file) {
     return shared_path(path);
 }
 
-static bool open_model(struct seen *x, const char *folder, const rn_engine_options *o) {
+// path: of the model; NULL: the folder itself.
+static bool open_model_at(struct seen *x, const char *folder, const char *path, const rn_engine_options *o) {
     rn_error err = {0};
     size_t n;
     *x = (struct seen){.folder = folder};
@@ -38,9 +41,12 @@ static bool open_model(struct seen *x, const char *folder, const rn_engine_optio
     char *const text = (char *)read_file(file_of(x, "cases.json"), &n);
     x->cases = text ? json_loads(text, 0, NULL) : NULL;
     free(text);
-    return CHECK(x->cases) && CHECK_OK(rn_model_open(file_of(x, ""), NULL, &x->f.model, &err), &err) &&
+    return CHECK(x->cases) && CHECK_OK(rn_model_open(path ? path : file_of(x, ""), NULL, &x->f.model, &err), &err) &&
            CHECK_OK(rn_model_add_vision(x->f.model, NULL, &err), &err) &&
            CHECK_OK(rn_engine_open(&x->f.model, 1, o, &x->f.engine, &err), &err);
+}
+static bool open_model(struct seen *x, const char *folder, const rn_engine_options *o) {
+    return open_model_at(x, folder, NULL, o);
 }
 
 static void close_pictures(struct seen *x) {
@@ -152,11 +158,11 @@ static void compare_greedy(struct seen *x, const json_t *c) {
     CHECK_INT(o.usage.prompt_tokens, json_array_size(ids));
 }
 
-static void compare_family(const char *folder) {
+static void compare_model(const char *folder, const char *path) {
     struct seen x;
     rn_engine_options o = engine_options();
     o.kv_type = RN_KV_F32;
-    if (open_model(&x, folder, &o))
+    if (open_model_at(&x, folder, path, &o))
         for (size_t i = 0; i < json_array_size(json_object_get(x.cases, "cases")); i++) {
             const json_t *const c = json_array_get(json_object_get(x.cases, "cases"), i);
             check_note("%s: %s", folder, json_string_value(json_object_get(c, "name")));
@@ -167,11 +173,35 @@ static void compare_family(const char *folder) {
     close_model(&x);
 }
 
+static void compare_family(const char *folder) { compare_model(folder, NULL); }
+
 TEST(llava_has_the_logits_and_the_greedy_text_of_transformers) { compare_family("llava"); }
 TEST(vila_has_the_logits_and_the_greedy_text_of_transformers) { compare_family("siglip"); }
 
 TEST(qwen2_vl_has_the_logits_and_the_greedy_text_of_transformers) { compare_family("qwen2-vl"); }
 TEST(smolvlm_has_the_logits_and_the_greedy_text_of_transformers) { compare_family("smolvlm"); }
+
+// Two GGUF files made of the folder: the vision part is found beside the model.
+TEST(converted_models_have_the_logits_and_the_greedy_text_of_transformers) {
+    static const char *const folders[] = {"llava", "smolvlm", "qwen2-vl"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char path[512], vision[512], name[64];
+        rn_error err = {0};
+        snprintf(name, sizeof name, "goldens/%s", folders[i]);
+        const char *const folder = shared_path(name);
+        if (!folder) {
+            test_skip("no shared material: set RUNNEL_SHARED");
+            return;
+        }
+        snprintf(path, sizeof path, "%s/%s", temp_dir(), folders[i]);
+        mkdir(path, 0700);
+        snprintf(vision, sizeof vision, "%s/%s/mmproj-m.gguf", temp_dir(), folders[i]);
+        snprintf(path, sizeof path, "%s/%s/m.gguf", temp_dir(), folders[i]);
+        if (CHECK_OK(rn_convert(folder, path, NULL, &err), &err) &&
+            CHECK_OK(rn_convert_vision(folder, vision, &err), &err))
+            compare_model(folders[i], path);
+    }
+}
 
 // ---- every history ------------------------------------------------------------------------------------------------------
 
@@ -468,7 +498,7 @@ TEST(a_model_that_does_not_see_refuses_pictures_by_name) {
     rn_model *m;
     if (!CHECK_OK(rn_model_open(stories(), NULL, &m, &err), &err)) return;
     CHECK_FAILS(rn_model_add_vision(m, NULL, &err), RN_E_UNSUPPORTED, &err);
-    CHECK_HAS(err.text, "pictures need a model folder");
+    CHECK_HAS(err.text, "stories.gguf: has no file mmproj*.gguf beside it");
     const char *const llava = shared_path("goldens/llava");
     if (llava) {
         CHECK_FAILS(rn_model_add_vision(m, llava, &err), RN_E_FORMAT, &err);

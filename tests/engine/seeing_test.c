@@ -4,6 +4,8 @@
 #include "tests/support/npy.h"
 #include <jansson.h>
 #include <math.h>
+#include <runnel/tools.h>
+#include <sys/stat.h>
 
 enum { MOST_PICTURES = 2, N_GREEDY = 12, MOST_PARTS = 2 * MOST_PICTURES + 1 };
 
@@ -24,13 +26,17 @@ static const char *file_of(const struct seeing *x, const char *file) {
     return tests_path(path);
 }
 
-static bool open_model(struct seeing *x, const char *folder, const rn_engine_options *o) {
+// path: of the model; NULL: the folder itself.
+static bool open_model_at(struct seeing *x, const char *folder, const char *path, const rn_engine_options *o) {
     rn_error err = {0};
     *x = (struct seeing){.folder = folder};
     x->cases = json_load_file(file_of(x, "golden.json"), 0, NULL);
-    return CHECK(x->cases) && CHECK_OK(rn_model_open(file_of(x, ""), NULL, &x->f.model, &err), &err) &&
+    return CHECK(x->cases) && CHECK_OK(rn_model_open(path ? path : file_of(x, ""), NULL, &x->f.model, &err), &err) &&
            CHECK_OK(rn_model_add_vision(x->f.model, NULL, &err), &err) &&
            CHECK_OK(rn_engine_open(&x->f.model, 1, o, &x->f.engine, &err), &err);
+}
+static bool open_model(struct seeing *x, const char *folder, const rn_engine_options *o) {
+    return open_model_at(x, folder, NULL, o);
 }
 
 static void close_pictures(struct seeing *x) {
@@ -152,7 +158,7 @@ static void compare_tokens(struct seeing *x, const json_t *c) {
 }
 
 // Bytes of 0 to 255, scaled as the model's file says.
-static void compare_pixels(struct seeing *x, const json_t *c) {
+static void compare_pixels(struct seeing *x, const json_t *c, const char *model) {
     char name[64];
     size_t n_want;
     rn_error err = {0};
@@ -161,7 +167,7 @@ static void compare_pixels(struct seeing *x, const json_t *c) {
     snprintf(name, sizeof name, "%s.pixels", json_string_value(json_object_get(c, "name")));
     const json_t *const how = json_load_file(file_of(x, "preprocessor_config.json"), 0, NULL);
     uint8_t *const want = read_file(file_of(x, name), &n_want);
-    if (CHECK(want && how) && CHECK_OK(rn_picture_processor_open(file_of(x, ""), &by, &err), &err) &&
+    if (CHECK(want && how) && CHECK_OK(rn_picture_processor_open(model ? model : file_of(x, ""), &by, &err), &err) &&
         CHECK_OK(rn_picture_process(by, x->pictures[0], &got, &err), &err)) {
         size_t n = 1;
         double worst = 0;
@@ -183,20 +189,20 @@ static void compare_pixels(struct seeing *x, const json_t *c) {
     json_decref((json_t *)how);
 }
 
-static void compare_family(const char *folder) {
+static void compare_model(const char *folder, const char *path) {
     struct seeing x;
     struct npy want = {0};
     rn_engine_options o = engine_options();
     o.kv_type = RN_KV_F32;
     o.n_ctx = 512;
     size_t row = 0;
-    if (open_model(&x, folder, &o) && npy_read(file_of(&x, "logits.npy"), &want))
+    if (open_model_at(&x, folder, path, &o) && npy_read(file_of(&x, "logits.npy"), &want))
         for (size_t i = 0; i < json_array_size(x.cases); i++) {
             const json_t *const c = json_array_get(x.cases, i);
             check_note("%s %s", folder, json_string_value(json_object_get(c, "name")));
             if (!use_case(&x, c)) break;
             compare_tokens(&x, c);
-            if (json_is_integer(json_object_get(c, "views"))) compare_pixels(&x, c);
+            if (json_is_integer(json_object_get(c, "views"))) compare_pixels(&x, c, path);
             compare_logits(&x, c, want.data + row * want.shape[1]);
             compare_greedy(&x, c);
             row += json_array_size(json_object_get(c, "rows"));
@@ -205,10 +211,29 @@ static void compare_family(const char *folder) {
     close_model(&x);
 }
 
+static void compare_family(const char *folder) { compare_model(folder, NULL); }
+
 TEST(smolvlm_in_tiles_is_as_transformers_has_it) { compare_family("smolvlm-split"); }
 TEST(idefics3_in_tiles_is_as_transformers_has_it) { compare_family("idefics3-split"); }
 TEST(llava_next_is_as_transformers_has_it) { compare_family("llava-next"); }
 TEST(llava_onevision_is_as_transformers_has_it) { compare_family("llava-onevision"); }
+
+// Two GGUF files made of the folder: the vision part, which is found beside the model, has the processor's rules, too.
+TEST(converted_models_are_as_transformers_has_them) {
+    static const char *const all[] = {"smolvlm-split", "idefics3-split", "llava-next", "llava-onevision"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char path[512], vision[512], folder[64];
+        rn_error err = {0};
+        snprintf(path, sizeof path, "%s/%s", temp_dir(), all[i]);
+        mkdir(path, 0700);
+        snprintf(vision, sizeof vision, "%s/%s/mmproj-m.gguf", temp_dir(), all[i]);
+        snprintf(path, sizeof path, "%s/%s/m.gguf", temp_dir(), all[i]);
+        snprintf(folder, sizeof folder, "engine/seeing/%s", all[i]);
+        if (CHECK_OK(rn_convert(tests_path(folder), path, NULL, &err), &err) &&
+            CHECK_OK(rn_convert_vision(tests_path(folder), vision, &err), &err))
+            compare_model(all[i], path);
+    }
+}
 
 // ---- every history ------------------------------------------------------------------------------------------------------
 

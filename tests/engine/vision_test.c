@@ -133,7 +133,7 @@ TEST(models_without_a_vision_part_are_refused) {
     rn_error err = {0};
     CHECK_FAILS(rn_vision_open(tests_path("lm/small-llama/small-llama.gguf"), 1, NULL, &v, &err), RN_E_UNSUPPORTED,
                 &err);
-    CHECK_HAS(err.text, "pictures need a model folder");
+    CHECK_HAS(err.text, "small-llama.gguf: has no file mmproj*.gguf beside it");
     CHECK(!v);
     CHECK_FAILS(rn_vision_open(temp_dir(), 1, NULL, &v, &err), RN_E_IO, &err);
     CHECK_HAS(err.text, "without config.json");

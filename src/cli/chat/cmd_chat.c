@@ -265,6 +265,7 @@ int cmd_chat(int n_args, char **args) {
         MACHINE_MODEL_GROUP(&c.on),
         MACHINE_SIZE_GROUP(&c.on),
         MACHINE_ENGINE_GROUP(&c.on),
+        MACHINE_MMPROJ_GROUP(&c.on),
         GENERATION_SAMPLING_GROUP(&rows, &c.g),
         GENERATION_STRATEGY_GROUP(&rows, &c.g),
         MACHINE_CONTRAST_GROUP(&c.on),

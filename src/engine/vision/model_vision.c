@@ -11,6 +11,15 @@ int32_t model_picture_token(const rn_model *m) {
                                            : 0; // any valid one: its embedding is not read
 }
 
+// A file that names no token has the family's, where the vocabulary does.
+static void find_token(const rn_model *m, struct vision_info *info) {
+    const struct vocab *const v = package_vocab(m->pkg);
+    const size_t n = info->image_token_name ? strlen(info->image_token_name) : 0;
+    for (int32_t i = 0; n && info->image_token < 0 && i < v->n_tokens; i++)
+        if (v->tokens[i].text.n == n && memcmp(v->tokens[i].text.s, info->image_token_name, n) == 0)
+            info->image_token = i;
+}
+
 static rn_status check_fit(const rn_model *m, const struct vision_files *v, rn_error *err) {
     const struct hparams *const h = package_hparams(m->pkg);
     if (v->info.n_embd_out != h->n_embd)
@@ -28,8 +37,9 @@ rn_status rn_model_add_vision(rn_model *m, const char *path, rn_error *err) {
     if (atomic_load(&m->is_open))
         return fail(err, RN_E_STATE, "vision: an engine has been opened with the model; add it before");
     if (m->vision.tower) return fail(err, RN_E_STATE, "vision: the model has a vision part");
-    rn_status st = vision_files_open(path ? path : package_path(m->pkg), &v, err);
+    rn_status st = path ? vision_files_open(path, &v, err) : vision_files_open_of(package_path(m->pkg), &v, err);
     if (st != RN_OK) return st;
+    find_token(m, &v.info);
     if ((st = check_fit(m, &v, err)) == RN_OK)
         m->vision = v;
     else

@@ -31,7 +31,7 @@ rn_status rn_vision_open(const char *path, int32_t n_threads, const char *cpu, r
     if (st != RN_OK) return st;
     rn_vision *const made = mem_calloc(1, sizeof *made);
     if (!made) return fail(err, RN_E_NOMEM, "vision: out of memory");
-    st = vision_files_open(path, &made->files, err);
+    st = vision_files_open_of(path, &made->files, err);
     if (st == RN_OK) st = vision_create(&made->files, &spec, &made->v, err);
     if (st == RN_OK) st = vision_load(made->v, err);
     if (st == RN_OK)

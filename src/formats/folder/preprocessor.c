@@ -1,6 +1,7 @@
 // formats/folder/preprocessor.c - see preprocessor.h. Members and defaults are those of transformers' image processors.
 #include "formats/folder/preprocessor.h"
 #include "base/file_map.h"
+#include "base/mem.h"
 #include "base/paths.h"
 #include "formats/json/json_tree.h"
 #include "formats/limits.h"
@@ -157,6 +158,7 @@ static rn_status read_split(const struct json_node *of, const struct family *f, 
     if (st == RN_OK) st = read_longest(of, "size", &resize.width, err);
     if (st == RN_OK) st = read_longest(of, "max_image_size", &side, err);
     if (st != RN_OK) return st;
+    out->has_marks = true;
     if (resizes) add_step(out, resize);
     if (splits)
         out->tiling = (struct tiling){.kind = TILING_SPLIT, .side = side, .filter = resize.filter};
@@ -301,30 +303,58 @@ rn_status preprocessor_read(const char *text, size_t n, struct pipeline *out, rn
     return st;
 }
 
-rn_status preprocessor_open(const char *folder, struct pipeline *out, rn_error *err) {
+static rn_status find_file(const char *folder, char path[PATH_BYTES], bool *found, rn_error *err) {
     static const struct {
         const char *sub, *name;
     } places[] = {{NULL, "preprocessor_config.json"},
                   {NULL, "processor_config.json"},
                   {"vision_tower", "preprocessor_config.json"}};
-    char path[PATH_BYTES];
-    bool found = false;
     rn_status st = RN_OK;
-    if (!path_is_folder(folder))
-        return fail(err, RN_E_UNSUPPORTED, "%s: pictures need a model folder; this is none",
-                    package_shown_path(folder));
-    for (size_t i = 0; i < sizeof places / sizeof *places && st == RN_OK && !found; i++)
-        st = path_in_folder(folder, places[i].sub, places[i].name, path, &found, err);
-    if (st != RN_OK) return package_in_file(folder, st, err);
-    if (!found)
-        return fail(err, RN_E_IO, "%s: has no preprocessor_config.json, so takes no pictures",
-                    package_shown_path(folder));
+    *found = false;
+    for (size_t i = 0; i < sizeof places / sizeof *places && st == RN_OK && !*found; i++)
+        st = path_in_folder(folder, places[i].sub, places[i].name, path, found, err);
+    return package_in_file(folder, st, err);
+}
+
+static rn_status map_file(const char *path, file_map *out, rn_error *err) {
+    *out = (file_map){.fd = -1};
     if (path_file_bytes(path) > FOLDER_MAX_CONFIG_BYTES)
         return fail(err, RN_E_LIMIT, "%s: %llu bytes, limit %d", package_shown_path(path),
                     (unsigned long long)path_file_bytes(path), FOLDER_MAX_CONFIG_BYTES);
-    file_map map = {.fd = -1};
-    st = file_map_open(path, FILE_LOAD_READ, NULL, NULL, &map, err);
+    return file_map_open(path, FILE_LOAD_READ, NULL, NULL, out, err);
+}
+
+rn_status preprocessor_open(const char *folder, struct pipeline *out, rn_error *err) {
+    char path[PATH_BYTES];
+    bool found = false;
+    file_map map;
+    if (!path_is_folder(folder))
+        return fail(err, RN_E_UNSUPPORTED, "%s: pictures need a model folder; this is none",
+                    package_shown_path(folder));
+    rn_status st = find_file(folder, path, &found, err);
+    if (st == RN_OK && !found)
+        st = fail(err, RN_E_IO, "%s: has no preprocessor_config.json, so takes no pictures",
+                  package_shown_path(folder));
+    if (st != RN_OK) return st;
+    st = map_file(path, &map, err);
     if (st == RN_OK) st = package_in_file(path, preprocessor_read((const char *)map.data, map.size, out, err), err);
+    file_map_close(&map);
+    return st;
+}
+
+rn_status preprocessor_text(const char *folder, char **text, size_t *n, rn_error *err) {
+    char path[PATH_BYTES];
+    bool found = false;
+    file_map map;
+    *text = NULL;
+    rn_status st = find_file(folder, path, &found, err);
+    if (st != RN_OK || !found) return st;
+    st = map_file(path, &map, err);
+    if (st == RN_OK) {
+        *n = map.size;
+        *text = mem_strndup((const char *)map.data, map.size);
+        if (!*text) st = fail(err, RN_E_NOMEM, "%s: out of memory", package_shown_path(path));
+    }
     file_map_close(&map);
     return st;
 }

@@ -13,6 +13,8 @@
  *         file, or it cannot be read; RN_E_LIMIT; RN_E_NOMEM.
  */
 rn_status preprocessor_open(const char *folder, struct pipeline *out, rn_error *err);
+// The file's text, freed with mem_free(); *text NULL: the folder has none. Errors: those of reading.
+rn_status preprocessor_text(const char *folder, char **text, size_t *n, rn_error *err);
 rn_status preprocessor_read(const char *text, size_t n, struct pipeline *out,
                             rn_error *err); // of the first form or the second
 

@@ -3,6 +3,7 @@
 #include "formats/vision/vision_config.h"
 #include "formats/folder/config_parts.h"
 #include "formats/limits.h"
+#include "formats/vision/vision_build.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -102,7 +103,7 @@ static rn_status set_layers(struct package *p, struct hparams *h, int32_t n_laye
 }
 
 // What follows from the numbers that config.json has.
-static rn_status set_tower(struct package *p, struct hparams *h, const char *arch, const struct vision_info *info,
+rn_status vision_set_tower(struct package *p, struct hparams *h, const char *arch, const struct vision_info *info,
                            int32_t n_layer, int64_t feature_layer, rn_error *err) {
     if (h->n_embd % h->n_head != 0)
         return fail(err, RN_E_FORMAT, "width %" PRId32 " and %" PRId32 " heads: heads are not of one width",
@@ -123,6 +124,23 @@ static rn_status set_tower(struct package *p, struct hparams *h, const char *arc
     return st;
 }
 
+rn_status vision_set_grid(struct vision_info *out, int32_t side, bool is_any, rn_error *err) {
+    out->n_numbers = (is_any ? 2 : 1) * 3 * out->patch_size * out->patch_size;
+    if (is_any) {
+        const int32_t block = out->n_merge * out->n_merge;
+        out->max_patches = VISION_MOST_PATCHES / block * block;
+        return RN_OK;
+    }
+    out->grid = side / out->patch_size;
+    out->max_patches = out->grid * out->grid;
+    if (out->grid < 1 || vision_most_rows(out) > VISION_MAX_ROWS)
+        return fail(err, RN_E_LIMIT,
+                    "pictures of %" PRId32 " pixels a side in patches of %" PRId32 ": %" PRId32
+                    " patches, 1..%d are read",
+                    side, out->patch_size, out->max_patches, VISION_MAX_ROWS - 1);
+    return RN_OK;
+}
+
 static rn_status read_grid(const struct json_node *of, const struct tower_kind *kind, struct vision_info *out,
                            rn_error *err) {
     int32_t side = 224, channels = 3;
@@ -132,14 +150,7 @@ static rn_status read_grid(const struct json_node *of, const struct tower_kind *
     if (st == RN_OK) st = read_count(of, "num_channels", 1024, &channels, err);
     if (st != RN_OK) return st;
     if (channels != 3) return fail(err, RN_E_UNSUPPORTED, "member num_channels: %" PRId32 ", 3 are read", channels);
-    out->grid = side / out->patch_size;
-    out->max_patches = out->grid * out->grid;
-    out->n_numbers = channels * out->patch_size * out->patch_size;
-    if (out->grid < 1 || vision_most_rows(out) > VISION_MAX_ROWS)
-        return fail(err, RN_E_LIMIT,
-                    "members image_size %" PRId32 " and patch_size %" PRId32 ": %" PRId32 " patches, 1..%d are read",
-                    side, out->patch_size, out->max_patches, VISION_MAX_ROWS - 1);
-    return RN_OK;
+    return vision_set_grid(out, side, false, err);
 }
 
 static rn_status read_tower(struct package *p, const struct json_node *of, int64_t feature_layer,
@@ -165,7 +176,7 @@ static rn_status read_tower(struct package *p, const struct json_node *of, int64
         st = read_choice(of, "hidden_act", activations, sizeof activations / sizeof *activations, &arch, err);
     if (st == RN_OK) st = read_grid(of, kind, info, err);
     if (st != RN_OK) return st;
-    return set_tower(p, &h, arch, info, n_layer, feature_layer, err);
+    return vision_set_tower(p, &h, arch, info, n_layer, feature_layer, err);
 }
 
 // ---- families -------------------------------------------------------------------------------------------------------
@@ -367,22 +378,26 @@ static rn_status read_qwen2_vl(const struct folder *f, const struct json_node *r
     h.n_ff = ratio * h.n_embd;
     info->n_numbers = 3 * frames * info->patch_size * info->patch_size;
     info->max_patches = VISION_MOST_PATCHES / (info->n_merge * info->n_merge) * info->n_merge * info->n_merge;
-    if (st == RN_OK) st = set_tower(v->tower, &h, arch, info, n_layer, -1, err);
+    if (st == RN_OK) st = vision_set_tower(v->tower, &h, arch, info, n_layer, -1, err);
     return st == RN_OK ? RN_OK : fail_in(err, st, "member vision_config");
 }
+
+static const struct vision_marks tile_marks = {.tile = "<fake_token_around_image><row_%d_col_%d>",
+                                               .row_end = "\n",
+                                               .tiles_end = "\n",
+                                               .whole = "<fake_token_around_image><global-img>",
+                                               .end = "<fake_token_around_image>"};
 
 // SmolVLM (2504.05299) and Idefics3 (2408.12637): the tower's last norm, then neighbours in one row and a matrix.
 static rn_status read_smolvlm(const struct folder *f, const struct json_node *root, struct vision_files *v,
                               struct vision_config *out, rn_error *err) {
-    static const struct vision_marks marks = {.tile = "<fake_token_around_image><row_%d_col_%d>",
-                                              .row_end = "\n",
-                                              .tiles_end = "\n",
-                                              .whole = "<fake_token_around_image><global-img>",
-                                              .end = "<fake_token_around_image>"};
     const struct json_node *tower = NULL, *text = NULL;
     (void)f;
-    *out = (struct vision_config){
-        .projector = "linear", .n_text = 4096, .has_post_norm = true, .marks = &marks, .can_lack_processor = true};
+    *out = (struct vision_config){.projector = "linear",
+                                  .n_text = 4096,
+                                  .has_post_norm = true,
+                                  .marks = &tile_marks,
+                                  .can_lack_processor = true};
     v->info.n_merge = 2;
     rn_status st = need_object(root, "vision_config", &tower, err);
     if (st == RN_OK) st = need_object(root, "text_config", &text, err);
@@ -453,4 +468,8 @@ rn_status vision_config_read(const struct folder *f, struct vision_files *v, str
     json_free(&tree);
     package_file_close(&file);
     return st;
+}
+
+const struct vision_marks *vision_marks_of(const char *family) {
+    return strcmp(family, "SmolVLM") == 0 || strcmp(family, "Idefics3") == 0 ? &tile_marks : NULL;
 }

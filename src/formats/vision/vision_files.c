@@ -3,14 +3,15 @@
 #include "base/paths.h"
 #include "formats/folder/preprocessor.h"
 #include "formats/limits.h"
-#include "formats/vision/vision_config.h"
+#include "formats/vision/mmproj.h"
+#include "formats/vision/vision_build.h"
 #include "formats/vision/vision_tensors.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 // The projector's numbers follow from its tensors. One matrix alone is the second.
-static rn_status set_projector(struct vision_files *v, const struct vision_config *c, rn_error *err) {
+rn_status vision_set_projector(struct vision_files *v, const struct vision_config *c, rn_error *err) {
     struct package *const p = v->projector;
     const struct tensor_view *const last = package_tensor(p, "mm.2.weight"),
                                     *const first = package_tensor(p, "mm.0.weight"), *const in = first ? first : last;
@@ -65,11 +66,11 @@ static rn_status load(struct folder *f, struct vision_files *v, struct vision_co
     if (st != RN_OK) return st;
     f->p = v->projector, f->sub = c->projector_sub;
     st = vision_tensors_load(f, VISION_PROJECTOR, c, err);
-    return st == RN_OK ? set_projector(v, c, err) : st;
+    return st == RN_OK ? vision_set_projector(v, c, err) : st;
 }
 
 // A picture in patches: those of the processor are those of the tower, and not more than this reads.
-static rn_status fit_pipeline(struct vision_files *v, rn_error *err) {
+rn_status vision_fit_pipeline(struct vision_files *v, rn_error *err) {
     struct pipeline *const p = &v->info.pipeline;
     const struct vision_info *const info = &v->info;
     const uint32_t side = (uint32_t)info->patch_size, most = (uint32_t)info->max_patches * side * side;
@@ -108,16 +109,29 @@ rn_status vision_files_open(const char *path, struct vision_files *out, rn_error
     struct vision_config c;
     struct folder f = {.path = path};
     *out = v;
-    if (!path_is_folder(path))
-        return fail(err, RN_E_UNSUPPORTED, "%s: pictures need a model folder; this is none",
-                    package_shown_path(path));
+    if (!path_is_folder(path)) return mmproj_open(path, out, err);
     rn_status st = load(&f, &v, &c, err);
     if (st == RN_OK && c.can_lack_processor && !has_processor(path))
         set_square(&v.info);
     else if (st == RN_OK)
-        st = preprocessor_open(path, &v.info.pipeline, err), v.info.marks = c.marks;
-    if (st == RN_OK) st = fit_pipeline(&v, err);
+        st = preprocessor_open(path, &v.info.pipeline, err);
+    if (st == RN_OK) st = vision_fit_pipeline(&v, err);
+    if (v.info.pipeline.has_marks) v.info.marks = c.marks;
     return hand_over(&v, st, out);
+}
+
+rn_status vision_files_open_of(const char *model, struct vision_files *out, rn_error *err) {
+    const char *const name = path_last_name(model);
+    char beside[PATH_BYTES], folder[PATH_BYTES];
+    bool found = false;
+    rn_status st = vision_files_open(model, out, err);
+    if (st != RN_E_UNSUPPORTED || path_is_folder(model) || strncmp(name, "mmproj", 6) == 0) return st;
+    snprintf(folder, sizeof folder, "%.*s", (int)(name - model), model);
+    st = path_find_in_folder(*folder ? folder : ".", "mmproj", ".gguf", beside, &found, err);
+    if (st == RN_OK && !found)
+        st = fail(err, RN_E_UNSUPPORTED, "%s: has no file mmproj*.gguf beside it, so takes no pictures",
+                  package_shown_path(model));
+    return st == RN_OK ? vision_files_open(beside, out, err) : st;
 }
 
 rn_status vision_files_from_bytes(const char *name, const struct package_bytes *files, size_t n_files,
@@ -136,9 +150,10 @@ rn_status vision_files_from_bytes(const char *name, const struct package_bytes *
         st = fail(err, RN_E_IO, "%s: has no %s", name, pipeline);
     else if (st == RN_OK) {
         st = preprocessor_read((const char *)files[at].data, files[at].n, &v.info.pipeline, err);
-        st = package_in_file(pipeline, st, err), v.info.marks = c.marks;
+        st = package_in_file(pipeline, st, err);
     }
-    if (st == RN_OK) st = fit_pipeline(&v, err);
+    if (st == RN_OK) st = vision_fit_pipeline(&v, err);
+    if (v.info.pipeline.has_marks) v.info.marks = c.marks;
     return hand_over(&v, st, out);
 }
 

@@ -2,8 +2,8 @@
 // which makes input vectors of the text model of them.
 //
 // Both are packages of their own, with tensors under llama.cpp's names (mmproj files) and hyper-parameters, so that model/ builds
-// programs of them as of models. Read from Hugging Face folders: LLaVA-1.5's and Qwen2-VL's (one folder for all), VILA's (a folder for each
-// part).
+// programs of them as of models. Read from Hugging Face folders (one for all, or VILA's, a folder for each part) and from mmproj files of
+// llama.cpp's (mmproj.h).
 // Ownership: vision_files_open() / vision_files_close(). Threads: immutable once open.
 #ifndef RN_FORMATS_VISION_VISION_FILES_H
 #define RN_FORMATS_VISION_VISION_FILES_H
@@ -43,7 +43,8 @@ struct vision_info {
     bool has_newline;                 // the projector's package has the tensor
     const struct vision_marks *marks; // NULL: none
     int32_t n_embd_out;               // of the projector's rows
-    int32_t image_token;              // the text model's token in a picture's place; -1: the folder names none
+    int32_t image_token;              // the text model's token in a picture's place; -1: it is not named
+    const char *image_token_name;     // then: its usual text; NULL: unknown
     struct pipeline pipeline;
 };
 // Patches of a picture.
@@ -57,13 +58,15 @@ struct vision_files {
 };
 
 /**
- * Open the vision part of a model's folder.
+ * Open the vision part in a model's folder, or in a mmproj file.
  *
  * @param out  zeros where it fails.
  * @return RN_E_UNSUPPORTED: the model has none, or of a family that is not supported, by name; RN_E_FORMAT: malformed; RN_E_IO;
  *         RN_E_LIMIT; RN_E_NOMEM.
  */
 rn_status vision_files_open(const char *path, struct vision_files *out, rn_error *err);
+// The same of a model, by its path: of a GGUF file, which has none itself, the one file mmproj*.gguf beside it. RN_E_ARG: there are several.
+rn_status vision_files_open_of(const char *model, struct vision_files *out, rn_error *err);
 // The same for the files of a folder in memory, which are the caller's and must outlive it. name: errors begin with it.
 rn_status vision_files_from_bytes(const char *name, const struct package_bytes *files, size_t n_files,
                                   struct vision_files *out, rn_error *err);

@@ -1,0 +1,39 @@
+// formats/vision/mmproj.h - the vision part of a model as llama.cpp writes it: a GGUF file of the architecture "clip", mmproj-MODEL.gguf.
+//
+// What such a file says nothing of are the processor's rules and the token for pictures. convert/ puts them there under keys of runnel's own, which
+// others ignore; without them a family's usual ones hold.
+#ifndef RN_FORMATS_VISION_MMPROJ_H
+#define RN_FORMATS_VISION_MMPROJ_H
+
+#include "formats/vision/vision_files.h"
+
+// preprocessor_config.json as text; the token; activations that llama.cpp has no key for; LLaVA-OneVision's bound of a map.
+#define MMPROJ_PROCESSOR    "runnel.vision.preprocessor_config"
+#define MMPROJ_TOKEN        "runnel.vision.image_token"
+#define MMPROJ_TOWER        "runnel.vision.tower"
+#define MMPROJ_PROJECTOR    "runnel.vision.projector"
+#define MMPROJ_MOST_TILES   "runnel.vision.most_tiles"
+#define MMPROJ_PATCH_SECOND "v.patch_embd.weight.1" // of the second of two equal frames
+
+// The forms of llama.cpp that families have.
+struct mmproj_kind {
+    const char *family;    // struct vision_info.family
+    const char *projector; // clip.projector_type
+    const char *token;     // its usual token for pictures
+    bool is_linear;        // one matrix: mm.model.fc, ours is mm.2
+    bool has_frames;       // patches of two equal frames, a convolution for each
+    bool is_map;           // VISION_AS_MAP
+};
+const struct mmproj_kind *mmproj_kind_of(const char *family); // NULL: llama.cpp has no form for it
+
+/**
+ * Open such a file.
+ *
+ * @param out  zeros where it fails.
+ * @return RN_E_UNSUPPORTED: no file of pictures, or a projector that is not supported, by name; RN_E_FORMAT; RN_E_IO; RN_E_LIMIT; RN_E_NOMEM.
+ */
+rn_status mmproj_open(const char *path, struct vision_files *out, rn_error *err);
+// The same for bytes of the caller, which must outlive it.
+rn_status mmproj_from_bytes(const char *name, const uint8_t *data, size_t n, struct vision_files *out, rn_error *err);
+
+#endif
