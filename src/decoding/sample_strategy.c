@@ -210,7 +210,7 @@ static rn_status law_behind(void *user, int32_t node, const int32_t *tokens, int
     if (n > 0 && s->gate) st = s->gate->look(s->gate->user, tokens, n, &mask, &ends, err);
     if (st != RN_OK || ends) return st;
     const float *const logits = logits_behind(s, t->r, node);
-    if (s->status != RN_OK) return fail(err, s->status, "%s", s->error.text);
+    if (s->status != RN_OK) return s->status; // err is s->error, which has it
     sampler_rewind(s->sampler, (size_t)t->n_ahead);
     for (int32_t i = 0; i < n; i++) sampler_accept(s->sampler, tokens[i]);
     t->n_ahead = n;
