@@ -18,9 +18,11 @@ export class CallsView {
     const key = JSON.stringify([calls, states]);
     if (key === this.key) return;
     this.key = key;
+    const hadFocus = this.el.contains(document.activeElement);
     const last = {answered: () => null, coming: () => null, running: c => this.working(message, c), asked: c => this.question(message, talk, c), open: c => this.form(message, talk, c)};
     this.el.replaceChildren(...calls.map((c, i) => h('details.call', {open: states[i] !== 'answered'}, h('summary', t('Calls {name}', {name: c.name || '...'})),
       h('pre', {tabindex: '0'}, h('code', pretty(c.arguments))), last[states[i]](c))));
+    if (hadFocus) (this.el.querySelector('button') || this.el.closest('.message'))?.focus({preventScroll: true});
   }
 
   form(message, talk, call) {

@@ -9,15 +9,21 @@ test(async function axe_finds_nothing_in_any_view_of_either_theme() {
   if (!fs.existsSync(axePath)) return {skip: 'axe-core is not here (./dev setup --web)'};
   const source = fs.readFileSync(axePath, 'utf8');
   for (const [colorScheme, width] of [['light', 1280], ['dark', 360]])
-    await using({options: {colorScheme, bypassCSP: true, viewport: {width, height: 800}}}, async page => {
+    await using({options: {colorScheme, bypassCSP: true, viewport: {width, height: 800}}, settings: {mcp: [given.mcp]}}, async page => {
       const clean = async where => {
         await page.evaluate(s => { window.axe || (0, eval)(s); }, source);
         const found = await page.evaluate(() => window.axe.run(document, {resultTypes: ['violations']}));
         assert.deepEqual(found.violations.map(v => `${v.id}: ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ')}`), [], `${where} ${colorScheme}`);
       };
       await clean('empty');
-      await talk(page, 'R');
-      await talk(page, 'F', 2);
+      await talk(page, 'T');
+      await page.locator('.consent').waitFor();
+      await clean('call');
+      await picture(page, `call-${colorScheme}`);
+      await page.getByRole('button', {name: 'Call it', exact: true}).click();
+      await done(page, 2);
+      await talk(page, 'R', 3);
+      await talk(page, 'F', 4);
       await page.waitForSelector('.body math');
       await clean('chat');
       await openSettings(page);

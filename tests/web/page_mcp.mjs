@@ -77,6 +77,7 @@ test(async function a_call_is_stopped_and_a_server_that_is_away_is_said() {
     await talk(page, 'T');
     await button(page, 'Call it').click();
     await page.waitForSelector('.consent .working');
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Stop the tool', 'the focus was lost');
     await say(page, 'more');
     await page.waitForSelector('.toast >> text=still coming');
     await page.fill('#input', '');
