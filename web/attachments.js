@@ -1,16 +1,17 @@
-// Files at the message box: chosen, dropped or pasted; each with its tokens and a button that takes it away.
+// Files and pictures at the message box: chosen, dropped or pasted; each with its tokens or its size and a button that takes it away.
 import {h, iconButton, set, toast} from './dom.js';
 import {countTokens, LIMITS, readText, sizeWords} from './files.js';
+import {isPicture, readPicture, thumbnail} from './pictures.js';
 import {t} from './words.js';
 
 export class Attachments {
   // area: the message box; modelOf(): whose tokens are counted; onchange: there are others.
   constructor(area, modelOf, onchange) {
     Object.assign(this, {files: [], modelOf, onchange});
-    document.body.dataset.drop = t('Drop text files here');
     this.el = h('ul.attached', {'aria-label': t('Attached files'), hidden: true});
     this.input = h('input', {type: 'file', multiple: true, hidden: true, id: 'attach-file'});
     this.button = iconButton('attach', t('Attach text files'), () => this.input.click(), {id: 'attach'});
+    this.look(false);
     this.input.addEventListener('change', () => {
       this.add([...this.input.files]);
       this.input.value = '';
@@ -28,6 +29,14 @@ export class Attachments {
     });
   }
 
+  // sees: the model takes pictures, too.
+  look(sees) {
+    const words = sees ? t('Attach text files or pictures') : t('Attach text files');
+    this.sees = Boolean(sees);
+    set(this.button, {title: words, 'aria-label': words});
+    document.body.dataset.drop = sees ? t('Drop text files or pictures here') : t('Drop text files here');
+  }
+
   // A pasted text that would fill the message box is a file, too.
   paste(e) {
     const files = [...e.clipboardData?.files || []], text = e.clipboardData?.getData('text/plain') || '';
@@ -40,9 +49,9 @@ export class Attachments {
     for (const file of list) {
       try {
         if (this.files.length === LIMITS.files) throw new Error(t('{n} files are the most for one message', {n: LIMITS.files}));
-        const read = await readText(file);
+        const read = await (isPicture(file) && this.sees ? readPicture(file) : readText(file));
         this.files.push(read);
-        countTokens(read.text, this.modelOf()).then(n => { read.tokens = n; this.draw(); }, () => { /* its characters are shown */ });
+        if (!read.url) countTokens(read.text, this.modelOf()).then(n => { read.tokens = n; this.draw(); }, () => { /* its characters are shown */ });
       } catch (e) {
         toast(e.message, {isError: true});
       }
@@ -59,7 +68,7 @@ export class Attachments {
     this.el.hidden = !this.files.length;
     this.el.replaceChildren(...this.files.map(f => {
       const drop = iconButton('close', t('Take {name} away', {name: f.name}), () => this.take(this.files.filter(other => other !== f)));
-      return h('li', h('b', {title: f.name}, f.name), h('span.hint', sizeWords(f)), drop);
+      return h('li', f.url && thumbnail(f), h('b', {title: f.name}, f.name), h('span.hint', sizeWords(f)), drop);
     }));
     set(this.el, {role: 'list'});
     this.onchange();

@@ -2,6 +2,7 @@
 import {postJson} from './api.js';
 import {CodeBlock} from './code.js';
 import {h} from './dom.js';
+import {pictureNode, pictureSize} from './pictures.js';
 import {number, t} from './words.js';
 
 export const LIMITS = {bytes: 1 << 20, files: 20, pasted: 8000};
@@ -23,8 +24,9 @@ export async function readText(file) {
 
 // What a message says in the prompt: its files, then its text. A fence is longer than any in its file.
 export function withFiles({content, files}) {
-  if (!files?.length) return content;
-  const parts = files.map(({name, text}) => {
+  const texts = (files || []).filter(f => !f.url);
+  if (!texts.length) return content;
+  const parts = texts.map(({name, text}) => {
     const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(m => m[0].length)), fence = '`'.repeat(longest + 1);
     return `${name}:\n${fence}${languageOf(name)}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}`;
   });
@@ -35,9 +37,10 @@ export async function countTokens(text, model) {
   return (await postJson('tokenize', {content: text, ...(model ? {model} : {})})).tokens.length;
 }
 
-export const sizeWords = ({text, tokens}) => (tokens === undefined ? t('{n} characters', {n: number(text.length)}) : t('{n} tokens', {n: number(tokens)}));
+export const sizeWords = ({url, text, tokens, ...size}) => (url ? pictureSize(size) : tokens === undefined ? t('{n} characters', {n: number(text.length)}) : t('{n} tokens', {n: number(tokens)}));
 
 export const fileNodes = files => (files || []).map(f => {
+  if (f.url) return pictureNode(f);
   const el = h('details.file', h('summary', h('b', f.name), h('span.hint', sizeWords(f))));
   el.addEventListener('toggle', () => { if (el.open && el.children.length === 1) el.append(new CodeBlock(languageOf(f.name), f.text).el); });
   return el;

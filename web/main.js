@@ -116,6 +116,7 @@ function showModel() {
   fill(picker, models.map(m => h('option', {value: m.id}, m.id)));
   picker.value = talk.model(talk.c.settings)?.id ?? '';
   picker.disabled = models.length < 2;
+  composer.attached.look(talk.model(talk.c.settings)?.meta.sees);
   showContext(composer.context, contextOf(talk.tree.path(), talk.model(talk.c.settings)));
 }
 

@@ -1,5 +1,6 @@
 // A conversation's settings and their conversion to a request.
 import {withFiles} from './files.js';
+import {contentOf, joined} from './pictures.js';
 
 export const DEFAULTS = {model: '', saved: '', system: '', preset: '', strategy: '', values: {}, seed: '', stop: [], max_tokens: '', truncate: 'old', tools: '', variables: '', schema: '', lora: {},
   alternatives: 5, mcp: []};
@@ -57,15 +58,15 @@ export function requestOf(settings, strategies) {
 // Answers that failed or say nothing are no part of the conversation.
 const isSaid = m => m.role !== 'assistant' || (m.state !== 'failed' && (m.content.trim() || m.calls?.length > 0));
 
-// Converts a conversation to the messages of a request. There are only text messages. Two of the user in a row, where the answer
+// Converts a conversation to the messages of a request. Two of the user in a row, where the answer
 // between them is none, are one: many templates want turns to alternate.
 export function messagesOf(system, path) {
   const list = system.trim() ? [{role: 'system', content: system}] : [];
   for (const m of path.filter(isSaid)) {
     if (m.role === 'tool') list.push({role: 'tool', content: m.content, tool_call_id: m.callId, name: m.name});
     else if (m.role === 'assistant') list.push(assistant(m));
-    else if (list.at(-1)?.role === 'user') list.at(-1).content += `\n\n${withFiles(m)}`;
-    else list.push({role: 'user', content: withFiles(m)});
+    else if (list.at(-1)?.role === 'user') list.at(-1).content = joined(list.at(-1).content, contentOf(m, withFiles(m)));
+    else list.push({role: 'user', content: contentOf(m, withFiles(m))});
   }
   return list;
 }

@@ -4,6 +4,7 @@
 // data {id, conv, tokens, data, gaps}: the large part of a message.
 import {unique} from './dom.js';
 import {recognised} from './import_formats.js';
+import {isPictureUrl} from './pictures.js';
 
 const UNDO_LIMIT_MS = 60000;        // another tab may still offer to undo a younger deletion
 const NAMES = ['conversations', 'messages', 'data'];
@@ -130,7 +131,7 @@ const messageKinds = {
   id: isText, role: isText, content: isText, reasoning: isText, finish: isText, detail: isText, name: isText, model: isText, callId: isText,
   seed: isNumber, branched: isNumber, dropped: isNumber, compare: v => v === true, isError: v => v === true,
   settings: isObject, usage: isNumbers, timing: isNumbers, figures: isNumbers, error: v => isObject(v) && isText(v.message),
-  files: isList(f => isObject(f) && isText(f.name) && isText(f.text) && (f.tokens === undefined || isNumber(f.tokens))),
+  files: isList(f => isObject(f) && isText(f.name) && (f.url === undefined ? isText(f.text) && (f.tokens === undefined || isNumber(f.tokens)) : isPictureUrl(f.url) && isNumber(f.width) && isNumber(f.height))),
   sequences: isList(q => isObject(q) && isText(q.text) && Number.isFinite(q.score)),
   calls: isList(c => isObject(c) && isText(c.id) && isText(c.name) && isText(c.arguments)),
 };

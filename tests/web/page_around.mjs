@@ -2,6 +2,7 @@
 import {run} from './rig.mjs';
 import './page_links.mjs';
 import './page_files.mjs';
+import './page_pictures.mjs';
 import './page_looks.mjs';
 import './page_design.mjs';
 import './page_mcp.mjs';

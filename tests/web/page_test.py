@@ -17,6 +17,7 @@ sys.path.insert(0, str(HERE.parent / 'serve'))
 from api import ECHO, chat_model, serving        # noqa: E402
 import lora_file                            # noqa: E402
 import script_model                         # noqa: E402
+import seeing_model                         # noqa: E402
 from serving import KEY, PROGRAM, Folder    # noqa: E402
 
 # The first of these programs. The headless shell opens a page in less than half of the time that a whole Chromium takes.
@@ -83,9 +84,11 @@ def main(driver='page.mjs', browser='chromium'):
         script = folder / 'script.gguf'
         script.write_bytes(script_model.make(SCRIPTS, ECHO))
         tone = lora_file.write(folder / 'tone.gguf', script, size=1e-6)       # changes no answer
+        sees = seeing_model.make(folder / 'sees')
         with tool_server() as mcp, serving(script, '-m', f'stories={chat_model(folder)}', '--lora', f'{tone}=0', '--output-format', 'hermes', '--beams', '4', '--access-log', 'none', '--mcp', mcp) as two, \
-                serving(pathlib.Path(PROGRAM).parent.parent.parent / 'models/stories.gguf', '--api-key', KEY, '--access-log', 'none') as locked:
-            given = {'playwright': str(found[0]), browser: found[1], 'two': two.port, 'locked': locked.port, 'key': KEY, 'mcp': mcp,
+                serving(pathlib.Path(PROGRAM).parent.parent.parent / 'models/stories.gguf', '--api-key', KEY, '--access-log', 'none') as locked, \
+                serving(sees, '--access-log', 'none') as seeing:
+            given = {'playwright': str(found[0]), browser: found[1], 'two': two.port, 'locked': locked.port, 'sees': seeing.port, 'key': KEY, 'mcp': mcp,
                      'pictures': os.environ.get('RUNNEL_PICTURES', '')}
             done = subprocess.run(['node', HERE / driver, *sys.argv[1:]], env={**os.environ, 'RUNNEL_PAGE_TEST': json.dumps(given)},
                                   stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)
