@@ -100,6 +100,7 @@ bool sent_pictures_open(sent_pictures *p, size_t *failed, char *why) {
                             : base64_read(s->text.data, s->text.n, &file, why);
         if (ok && rn_picture_open(file.data, file.n, &p->open[i], &err) != RN_OK) {
             snprintf(why, JSON_WHY / 2, "%.200s", err.text);
+            p->lacks_memory = err.code == RN_E_NOMEM;
             ok = false;
         }
         bytes_free(&file);

@@ -23,6 +23,7 @@ typedef struct sent_pictures {
     rn_picture *open[SENT_PICTURES_MOST]; // [n] once they are open
     size_t n;
     bool are_open;
+    bool lacks_memory;   // why they could not be opened
     bool is_unsupported; // what the last reason is about is known, but not honoured
 } sent_pictures;
 

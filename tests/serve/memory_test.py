@@ -3,15 +3,18 @@
 
 What has failed may cost the request: 503 `out_of_memory`, or a connection or socket that ends. It never costs the server, another request, or
 the truth: an answer that looks whole is the right one."""
+import base64
 import json
 
 from api import STORY, TOOLS, chat_model, error_of, events, with_holes
 from rank_model import reranker
 from serving import Client, Folder, Server, Socket, check, equal, main, test, wait_until
+import seeing_model     # noqa: I001
 
 TIME = 'Once upon a time'
 SHORT = {'max_tokens': 3, 'seed': 1}
 GENERATE = '/v1/runnel/generate'
+PICTURE = 'data:image/bmp;base64,' + base64.b64encode(seeing_model.bmp(9, 7, 1)).decode()
 REQUESTS = {
     'chat': ('POST', '/v1/chat/completions', {'messages': STORY, 'tools': TOOLS, 'logprobs': True, **SHORT}),
     'streamed chat': ('POST', '/v1/chat/completions', {'messages': STORY, 'stream': True, 'stream_options': {'include_usage': True}, **SHORT}),
@@ -62,6 +65,8 @@ REQUESTS = {
     'the description': ('GET', '/openapi.json', None),
     'rerank': ('POST', '/v1/rerank', {'query': 'cats', 'documents': ['A cat.', 'Dogs'], 'return_documents': True}),
     'slots': ('GET', '/slots', None),
+    'a picture': ('POST', '/v1/chat/completions', {'messages': [{'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'url': PICTURE}}, 'a']}], **SHORT}),
+    'a picture in an item': ('POST', '/v1/responses', {'input': [{'role': 'user', 'content': [{'type': 'input_image', 'image_url': PICTURE}]}], 'max_output_tokens': 3, 'seed': 1}),
     'a stored answer': ('POST', '/v1/responses', {'input': TIME, 'store': True, 'max_output_tokens': 4, 'seed': 1}),
 }
 CHANGING = ('id', 'timings', 'created', 'created_at', 'timing', 'x-request-id', 'usage', 'item_id', 'runnel', 'request_id', 'total_duration',
@@ -156,7 +161,7 @@ def server(folder):
 @test
 def an_allocation_that_fails_costs_its_request_at_most():
     with Folder() as folder, server(folder) as s:
-        for name in REQUESTS.keys() - {'rerank'}:
+        for name in REQUESTS.keys() - {'rerank', 'a picture', 'a picture in an item'}:
             sweep(s, 'n', name)
         settled(s)
 
@@ -169,6 +174,15 @@ def an_allocation_of_the_library_that_fails_costs_its_request_at_most():
                      'a model shown to Ollama\'s clients'):
             sweep(s, 'engine', name)
         settled(s)
+
+
+@test
+def an_allocation_that_fails_costs_its_picture_at_most():
+    with Folder() as folder, Server('-m', f'm={seeing_model.make(folder / "m")}', '-t', '1', '-c', '256', '--access-log', 'none') as s:
+        for room in ('n', 'engine'):
+            sweep(s, room, 'a picture')
+        sweep(s, 'n', 'a picture in an item')
+        wait_until(lambda: not s.working(), 'nothing runs')
 
 
 @test

@@ -179,6 +179,11 @@ bool chat_form_open_pictures(chat_form *c, api_request *r) {
     }
     if (sent_pictures_open(&c->pictures, &failed, why)) return true;
     const char *const place = c->pictures.sent[failed].place;
+    if (c->pictures.lacks_memory) {
+        rn_error err = {.code = RN_E_NOMEM};
+        snprintf(err.text, sizeof err.text, "%.300s", why);
+        return api_fail_status(&r->error, RN_E_NOMEM, &err, NULL);
+    }
     return api_fail(&r->error, API_INVALID_VALUE, place, "%s: %s", place, why);
 }
 

@@ -82,13 +82,13 @@ static bool is_load(const chat_request *c) {
     return c->is_chat ? c->messages.n == 0 : c->prompt.n == 0 && c->suffix.n == 0;
 }
 
-// With a suffix the prompt is what is before a hole, and no message.
 static bool check_images(chat_request *c) {
     const char *const other = c->suffix.n ? "suffix" : c->context.n ? "context" : NULL;
     if (c->is_chat || c->o.chat.pictures.n == 0 || !other) return true;
     return api_fail(&c->o.r.error, API_UNSUPPORTED_PARAMETER, other, "%s: excludes images", other);
 }
 
+// With a suffix the prompt is what is before a hole, and no message.
 static bool check_suffix(chat_request *c) {
     const char *const other = c->is_raw ? "raw" : c->system.n ? "system" : c->context.n ? "context" : NULL;
     if (c->suffix.n == 0 || !other) return true;
