@@ -28,6 +28,25 @@ AVX2_DECLARE_MATMUL(q5_k);
 AVX2_DECLARE_MATMUL(q6_k);
 AVX2_DECLARE_MATMUL(iq4_xs);
 
+// The same for four rows and more.
+size_t avx2_gemm_32_scratch(size_t k);
+size_t avx2_gemm_256_scratch(size_t k);
+#define AVX2_DECLARE_GEMM(type)                                                                                      \
+    void avx2_gemm_##type(const void *w, size_t n_out, size_t k, const void *x, size_t act_stride, size_t n_rows,    \
+                          float *out, size_t out_stride, void *scratch)
+AVX2_DECLARE_GEMM(q8_0);
+AVX2_DECLARE_GEMM(q4_0);
+AVX2_DECLARE_GEMM(q5_0);
+AVX2_DECLARE_GEMM(q5_1);
+AVX2_DECLARE_GEMM(iq4_nl);
+AVX2_DECLARE_GEMM(mxfp4);
+AVX2_DECLARE_GEMM(q2_k);
+AVX2_DECLARE_GEMM(q3_k);
+AVX2_DECLARE_GEMM(q4_k);
+AVX2_DECLARE_GEMM(q5_k);
+AVX2_DECLARE_GEMM(q6_k);
+AVX2_DECLARE_GEMM(iq4_xs);
+
 void avx2_prepare_bf16(const float *x, size_t k, void *act);
 void avx2_prepare_q8_32(const float *x, size_t k, void *act);
 void avx2_prepare_q8_256(const float *x, size_t k, void *act);

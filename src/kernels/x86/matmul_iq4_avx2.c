@@ -3,10 +3,9 @@
 // A nibble is an index into a table of numbers, -127 to 113. As in matmul_q8_0_avx2.c it is multiplied as 16 * (high - 8) + low, two
 // nibbles in [0, 15], each looked up in a table of its own; the sums of eight vpmaddubsw of either fit 16 bits (30,480), which are 32
 // numbers: isum = 16 * sum high*a + sum low*a - 128 * sum a.
-#include "kernels/panels/panel_k.h"
 #include "kernels/panels/tiles.h"
 #include "kernels/x86/avx2.h"
-#include "kernels/x86/lanes_avx2.h"
+#include "kernels/x86/k_blocks_avx2.h"
 
 enum { MOST_ROWS = 4 };
 
@@ -18,16 +17,9 @@ struct sums {
 // 4 groups of nibbles, the half panel h, times 32 numbers of R rows, a being those of row 0.
 ALWAYS_INLINE void sum_32(const int R, const uint8_t *groups, int h, const int8_t *a, size_t act_stride,
                           struct sums *sum) {
-    const __m256i high =
-        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 10, 11, 12, 13, 15));
-    const __m256i low =
-        _mm256_broadcastsi128_si256(_mm_setr_epi8(1, 8, 13, 15, 15, 13, 10, 6, 1, 13, 9, 6, 5, 5, 9, 1));
-    const __m256i mask = _mm256_set1_epi8(15);
 #pragma GCC unroll 8
     for (int g = 0; g < 8; g++) {
-        const __m256i bytes = _mm256_loadu_si256((const void *)(groups + PANEL_LINE * (g % 4) + 32 * h));
-        const __m256i nibbles = _mm256_and_si256(g < 4 ? bytes : _mm256_srli_epi16(bytes, 4), mask);
-        const __m256i w_high = _mm256_shuffle_epi8(high, nibbles), w_low = _mm256_shuffle_epi8(low, nibbles);
+        const __m256i n = nibbles(groups, g, h), w_high = iq4_high(n), w_low = iq4_low(n);
         for (int r = 0; r < R; r++) {
             const __m256i ar = splat_i32(act_at(a, 4 * (size_t)g, r, act_stride));
             const __m256i p_high = _mm256_maddubs_epi16(w_high, ar), p_low = _mm256_maddubs_epi16(w_low, ar);
@@ -69,18 +61,6 @@ ALWAYS_INLINE void tile_iq4_nl(const struct panel_blocks t, const int R, const u
 // IQ4_XS: the scale of each 32 numbers goes into the vpmaddwd. high - 8 is made before, in 16 bits, each lane taking off its own
 // share of the sum of a (act_q8_k.pairs, two for 32 numbers): 16 * 8 * 127 = 16,256 fits.
 
-// Scales of the eight parts as signed bytes [part][16 rows].
-ALWAYS_INLINE void unpack_scales(const uint8_t *unit, uint8_t *scales) {
-    const __m256i high = _mm256_loadu_si256((const void *)(unit + panel_iq4_xs.high_at)), mask = _mm256_set1_epi8(15);
-    for (int i = 0; i < 4; i++) { // two parts each: entries 32 i ..
-        const __m256i line = _mm256_loadu_si256((const void *)(unit + panel_iq4_xs.low_at + i % 2 * 32));
-        const __m256i low = _mm256_and_si256(i < 2 ? line : _mm256_srli_epi16(line, 4), mask);
-        const __m256i two = i < 2 ? _mm256_slli_epi16(high, 4 - 2 * i) : _mm256_srli_epi16(high, 2 * i - 4);
-        const __m256i v = _mm256_or_si256(low, _mm256_and_si256(two, _mm256_set1_epi8(0x30)));
-        _mm256_store_si256((void *)(scales + 32 * i), _mm256_sub_epi8(v, _mm256_set1_epi8(32)));
-    }
-}
-
 ALWAYS_INLINE void tile_iq4_xs(const struct panel_k t, const int R, const uint8_t *panel, size_t k, const void *x,
                                size_t act_stride, float *out, size_t out_stride) {
     const struct act_q8_k act = act_q8_k_view(x, k); // of row 0
@@ -91,7 +71,7 @@ ALWAYS_INLINE void tile_iq4_xs(const struct panel_k t, const int R, const uint8_
         const uint8_t *const unit = panel + panel_k_unit_at(t, k, b);
         __m256i isum[2][MOST_ROWS];
         for (int r = 0; r < R; r++) isum[0][r] = isum[1][r] = _mm256_setzero_si256();
-        unpack_scales(unit, scales);
+        iq4_xs_scales(unit, scales, NULL);
         prefetch(unit);
         prefetch(unit + PANEL_LINE);
         for (size_t part = 0; part < 8; part++) {

@@ -4,7 +4,7 @@
 // (4 * 2 * 31 * 127 = 31,496), half a block, then one vpmaddwd. What was added is taken from the sum with the block's `b`.
 #include "kernels/panels/tiles.h"
 #include "kernels/x86/avx2.h"
-#include "kernels/x86/lanes_avx2.h"
+#include "kernels/x86/blocks_avx2.h"
 
 enum { MOST_ROWS = 4 };
 
@@ -12,33 +12,9 @@ enum { MOST_ROWS = 4 };
 struct q5_type {
     struct panel_blocks panel;
     int above;
-    bool is_mxfp4;
+    __m256i (*weights)(const uint8_t *groups, int g, int h);
+    __m256 (*scales)(const uint8_t *scales, int h);
 };
-
-// Numbers 16 * part + 4 * g .. + 3 of eight rows, rows 8 * h on.
-ALWAYS_INLINE __m256i weights(const struct q5_type t, const uint8_t *groups, int part, int g, int h) {
-    const __m256i low = _mm256_set1_epi8(15), sixteen = _mm256_set1_epi8(16);
-    const __m256i bytes =
-        _mm256_loadu_si256((const void *)(groups + PANEL_LINE * (g + (t.panel.fifth ? 1 : 0)) + 32 * h));
-    const __m256i nibbles = _mm256_and_si256(part ? _mm256_srli_epi16(bytes, 4) : bytes, low);
-    if (t.is_mxfp4) {
-        const __m256i numbers = _mm256_broadcastsi128_si256(
-            _mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0)); // mxfp4_values + 12
-        return _mm256_shuffle_epi8(numbers, nibbles);
-    }
-    const __m256i bits = _mm256_loadu_si256((const void *)(groups + 32 * h)); // bit 4 * part + g to bit 4
-    const __m256i fifth =
-        _mm256_and_si256(part ? _mm256_srli_epi16(bits, g) : _mm256_slli_epi16(bits, 4 - g), sixteen);
-    return _mm256_or_si256(nibbles, fifth);
-}
-
-ALWAYS_INLINE __m256 scale_of(const struct q5_type t, const uint8_t *scales, int h) {
-    if (!t.is_mxfp4) return load_f16(scales + 16 * h);
-    // 2^(e - 128) by its bits; 0 for the two smallest, which are denormal.
-    const __m256i e = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)(scales + 8 * h))),
-                  one = _mm256_set1_epi32(1);
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_sub_epi32(_mm256_max_epi32(e, one), one), 23));
-}
 
 // R rows times one panel.
 ALWAYS_INLINE void tile_q5(const struct q5_type t, const int R, const uint8_t *panel, size_t k, const void *x,
@@ -61,7 +37,7 @@ ALWAYS_INLINE void tile_q5(const struct q5_type t, const int R, const uint8_t *p
 #pragma GCC unroll 4
                 for (int g = 0; g < 4; g++)
                     for (int h = 0; h < H; h++) {
-                        const __m256i w = weights(t, groups, part, g, first + h);
+                        const __m256i w = t.weights(groups, 4 * part + g, first + h);
                         for (int r = 0; r < R; r++) {
                             const size_t at = 32 * b + 16 * (size_t)part + 4 * (size_t)g;
                             const __m256i p = _mm256_maddubs_epi16(w, splat_i32(act_at(act.a, at, r, act_stride)));
@@ -75,7 +51,7 @@ ALWAYS_INLINE void tile_q5(const struct q5_type t, const int R, const uint8_t *p
                     }
             }
             for (int h = 0; h < H; h++) {
-                const __m256 d = scale_of(t, scales, first + h);
+                const __m256 d = t.scales(scales, first + h);
                 for (int r = 0; r < R; r++) {
                     __m256 *const to = &acc[r][first + h];
                     if (!has_min)
@@ -84,7 +60,7 @@ ALWAYS_INLINE void tile_q5(const struct q5_type t, const int R, const uint8_t *p
                     const __m256 scale = _mm256_mul_ps(d, splat_f32(act_at(act.d, 4 * b, r, act_stride)));
                     *to = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(isum[r][h]), *to);
                     if (has_min)
-                        *to = _mm256_fmadd_ps(load_f16(scales + 32 + 16 * (first + h)),
+                        *to = _mm256_fmadd_ps(f16_minimums(scales, first + h),
                                               splat_f32(act_at(act.s, 4 * b, r, act_stride)), *to);
                 }
             }
@@ -95,6 +71,6 @@ ALWAYS_INLINE void tile_q5(const struct q5_type t, const int R, const uint8_t *p
 }
 
 #define Q5_TYPE(...) ((struct q5_type){__VA_ARGS__})
-DEFINE_TILED_MATMUL(avx2, q5_0, tile_q5, Q5_TYPE(panel_q5_0, 16, false))
-DEFINE_TILED_MATMUL(avx2, q5_1, tile_q5, Q5_TYPE(panel_q5_1, 0, false))
-DEFINE_TILED_MATMUL(avx2, mxfp4, tile_q5, Q5_TYPE(panel_mxfp4, 12, true))
+DEFINE_TILED_MATMUL(avx2, q5_0, tile_q5, Q5_TYPE(panel_q5_0, 16, five_bits, f16_scales))
+DEFINE_TILED_MATMUL(avx2, q5_1, tile_q5, Q5_TYPE(panel_q5_1, 0, five_bits, f16_scales))
+DEFINE_TILED_MATMUL(avx2, mxfp4, tile_q5, Q5_TYPE(panel_mxfp4, 12, mxfp4_weights, power_scales))

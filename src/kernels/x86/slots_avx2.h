@@ -7,6 +7,15 @@
 #include "kernels/x86/avx2.h"
 
 #define AVX2_MATMUL(act, type) {"avx2", act, panel_##type##_bytes, avx2_pack_##type, avx2_matmul_##type}
+#define AVX2_GEMM(act, block, type, from)                                                                            \
+    {"avx2",                                                                                                         \
+     act,                                                                                                            \
+     panel_##type##_bytes,                                                                                           \
+     avx2_pack_##type,                                                                                               \
+     avx2_matmul_##type,                                                                                             \
+     from,                                                                                                           \
+     avx2_gemm_##block##_scratch,                                                                                    \
+     avx2_gemm_##type}
 
 // clang-format off
 #define SLOTS_AVX2                                                                                            \
@@ -14,19 +23,19 @@
     .matmul[TENSOR_F32] = AVX2_MATMUL(ACT_F32, f32),                                                          \
     .matmul[TENSOR_F16] = AVX2_MATMUL(ACT_F32, f16),                                                          \
     .matmul[TENSOR_BF16] = AVX2_MATMUL(ACT_BF16, bf16),                                                       \
-    .matmul[TENSOR_Q8_0] = AVX2_MATMUL(ACT_Q8_32, q8_0),                                                      \
-    .matmul[TENSOR_Q4_0] = AVX2_MATMUL(ACT_Q8_32, q4_0),                                                      \
+    .matmul[TENSOR_Q8_0] = AVX2_GEMM(ACT_Q8_32, 32, q8_0, 4),                                                 \
+    .matmul[TENSOR_Q4_0] = AVX2_GEMM(ACT_Q8_32, 32, q4_0, 16),                                                \
     .matmul[TENSOR_Q4_1] = AVX2_MATMUL(ACT_Q8_32, q4_1),                                                      \
-    .matmul[TENSOR_Q5_0] = AVX2_MATMUL(ACT_Q8_32, q5_0),                                                      \
-    .matmul[TENSOR_Q5_1] = AVX2_MATMUL(ACT_Q8_32, q5_1),                                                      \
-    .matmul[TENSOR_IQ4_NL] = AVX2_MATMUL(ACT_Q8_32, iq4_nl),                                                  \
-    .matmul[TENSOR_MXFP4] = AVX2_MATMUL(ACT_Q8_32, mxfp4),                                                    \
-    .matmul[TENSOR_Q2_K] = AVX2_MATMUL(ACT_Q8_256, q2_k),                                                     \
-    .matmul[TENSOR_Q3_K] = AVX2_MATMUL(ACT_Q8_256, q3_k),                                                     \
-    .matmul[TENSOR_Q4_K] = AVX2_MATMUL(ACT_Q8_256, q4_k),                                                     \
-    .matmul[TENSOR_Q5_K] = AVX2_MATMUL(ACT_Q8_256, q5_k),                                                     \
-    .matmul[TENSOR_Q6_K] = AVX2_MATMUL(ACT_Q8_256, q6_k),                                                     \
-    .matmul[TENSOR_IQ4_XS] = AVX2_MATMUL(ACT_Q8_256, iq4_xs),                                                 \
+    .matmul[TENSOR_Q5_0] = AVX2_GEMM(ACT_Q8_32, 32, q5_0, 4),                                                 \
+    .matmul[TENSOR_Q5_1] = AVX2_GEMM(ACT_Q8_32, 32, q5_1, 4),                                                 \
+    .matmul[TENSOR_IQ4_NL] = AVX2_GEMM(ACT_Q8_32, 32, iq4_nl, 4),                                             \
+    .matmul[TENSOR_MXFP4] = AVX2_GEMM(ACT_Q8_32, 32, mxfp4, 4),                                               \
+    .matmul[TENSOR_Q2_K] = AVX2_GEMM(ACT_Q8_256, 256, q2_k, 8),                                               \
+    .matmul[TENSOR_Q3_K] = AVX2_GEMM(ACT_Q8_256, 256, q3_k, 4),                                               \
+    .matmul[TENSOR_Q4_K] = AVX2_GEMM(ACT_Q8_256, 256, q4_k, 6),                                               \
+    .matmul[TENSOR_Q5_K] = AVX2_GEMM(ACT_Q8_256, 256, q5_k, 8),                                               \
+    .matmul[TENSOR_Q6_K] = AVX2_GEMM(ACT_Q8_256, 256, q6_k, 4),                                               \
+    .matmul[TENSOR_IQ4_XS] = AVX2_GEMM(ACT_Q8_256, 256, iq4_xs, 8),                                           \
     .prepare_act[ACT_BF16] = avx2_prepare_bf16,                                                               \
     .prepare_act[ACT_Q8_32] = avx2_prepare_q8_32,                                                             \
     .prepare_act[ACT_Q8_256] = avx2_prepare_q8_256,                                                           \
