@@ -171,6 +171,7 @@ complete -c runnel -n '__runnel_command_is run' -l stream-interval -x -d 'tokens
 complete -c runnel -n '__runnel_command_is run' -l show-probs -d 'at a terminal, colour the text by the probability of its tokens'
 complete -c runnel -n '__runnel_command_is run' -l top-probs -x -d 'instead of the text, a line for each token'
 complete -c runnel -n '__runnel_command_is run' -l json -d 'a line of JSON for each chunk'
+complete -c runnel -n '__runnel_command_is run' -l no-newline -d 'into a file or a pipe, write the text as it is generated, without a line break behind a last line that has none'
 complete -c runnel -n '__runnel_command_is run' -s h -l help -d 'show this page'
 complete -c runnel -n '__runnel_command_is run' -l version -d 'show the program\'s version'
 complete -c runnel -n '__runnel_command_is infill' -F

@@ -175,6 +175,7 @@ _runnel() {
       '--show-probs[at a terminal, colour the text by the probability of its tokens]' \
       '--top-probs=[instead of the text, a line for each token]:K: ' \
       '--json[a line of JSON for each chunk]' \
+      '--no-newline[into a file or a pipe, write the text as it is generated, without a line break behind a last line that has none]' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \

@@ -24,14 +24,15 @@ typedef struct run {
     const char *prediction_file;
     bytes prediction;
     pictures seen;
+    bool keeps_end;
     run_print print;
 } run;
 
 static const char *const notes = "Without a prompt, stdin is read when it is not a terminal; what is piped into it\n"
                                  "goes behind a PROMPT, after an empty line (not behind -p, nor where an option\n"
-                                 "reads stdin: --json-schema -). stdout gets the text and nothing else;\n"
-                                 "statistics go to stderr, at a terminal only. Ctrl+C stops after the current\n"
-                                 "token (exit 130), a second Ctrl+C at once.\n"
+                                 "reads stdin: --json-schema -). stdout gets the text and nothing else, and a\n"
+                                 "line break at its end; statistics go to stderr, at a terminal only. Ctrl+C\n"
+                                 "stops after the current token (exit 130), a second Ctrl+C at once.\n"
                                  "\n"
                                  "  runnel run \"Once upon a time\"\n"
                                  "  runnel run -m MODEL -f story.txt -n 100 --seed 7 > more.txt\n"
@@ -47,6 +48,13 @@ static const option prediction_rows[] = {
      .help =
          "a text that the answer is expected to repeat in large part, such as the file that it edits: guesses are "
          "taken from it, too (--speculate suffix, unless another one is named); - is stdin"},
+};
+
+static const option end_rows[] = {
+    {0, "no-newline", NULL, OPTION_FLAG, offsetof(run, keeps_end),
+     .help =
+         "into a file or a pipe, write the text as it is generated, without a line break behind a last line that has "
+         "none"},
 };
 
 // One thing at most can be read from stdin.
@@ -70,6 +78,7 @@ static bool check_together(run *r, const options *parsed) {
         if (r->chat.is_chat && options_refuse(parsed, not_of_chat[i], "with --chat")) return false;
     if (!strategy_form_check_amateur(&r->g.strategy, parsed)) return false;
     if (r->prompt.ids_option && options_refuse(parsed, "parse-special", with_ids)) return false;
+    r->print.ends_lines = !r->keeps_end;
     return run_print_check(&r->print, parsed) &&
            generation_use_draft(&r->g, r->on.draft_name, r->on.ngram_cache, parsed) &&
            generation_check(&r->g, parsed);
@@ -196,6 +205,7 @@ int cmd_run(int n_args, char **args) {
         GRAMMAR_OPTIONS_GROUP(&r.form),
         RUN_INTERVAL_GROUP(&r.g),
         RUN_PRINT_GROUP(&r.print),
+        {NULL, end_rows, sizeof end_rows / sizeof *end_rows, &r},
     };
     const option_spec spec = {
         .command = "run",

@@ -238,7 +238,10 @@ static void say_not_chosen(const run_print *r) {
 
 static int finish(run_print *r, const rn_chunk *last) {
     r->was_cut = last->finish_reason == RN_FINISH_LENGTH && strncmp(last->finish_detail, "max_tokens", 10) == 0;
-    if (r->to_terminal && !r->ends_line) output_write(&r->out, "\n", 1);
+    if ((r->to_terminal || r->ends_lines) && !r->ends_line) {
+        output_write(&r->out, "\n", 1);
+        r->ends_line = true;
+    }
     if (last->finish_reason == RN_FINISH_ERROR)
         say("generation: %s", last->finish_detail);
     else
@@ -272,6 +275,8 @@ bool run_print_check(const run_print *p, const options *parsed) {
     if (p->is_json && options_refuse(parsed, "show-probs", "with --json, which has --logprobs")) return false;
     if (p->is_json && options_refuse(parsed, "top-probs", "with --json, which has --logprobs")) return false;
     if (p->top_probs > 0 && options_refuse(parsed, "stream-interval", "with --top-probs")) return false;
+    if (p->is_json && options_refuse(parsed, "no-newline", "with --json")) return false;
+    if (p->top_probs > 0 && options_refuse(parsed, "no-newline", "with --top-probs")) return false;
     return true;
 }
 

@@ -21,6 +21,7 @@ typedef struct run_print {
     size_t n_printed;     // tool calls printed so far
     bool is_thinking;     // the last text shown was reasoning
     bool to_terminal;     // stdout is a terminal and the output is text
+    bool ends_lines;      // a last line without a line break gets one; at a terminal it always does
     bool ends_line;       // the last byte written was a line break
     bool was_cut;         // the text ended at the limit of its tokens
     output out;

@@ -24,7 +24,7 @@ def each_answer_is_the_one_the_request_gets_alone():
         answers = {a['id']: a for a in batch(requests, '--parallel', parallel).ok().lines}
         equal(sorted(answers), [r['id'] for r in requests])
         for r in requests:
-            alone = runnel('run', r['prompt'], '-n', r['n'], '--seed', r['seed'], '--temp', r['temp']).ok().text
+            alone = runnel('run', '--no-newline', r['prompt'], '-n', r['n'], '--seed', r['seed'], '--temp', r['temp']).ok().text
             equal(answers[r['id']]['text'], alone, r)
 
 
@@ -102,7 +102,7 @@ def a_line_may_give_its_answer_a_form():
         check(form.get('json_mode') is not True or text.startswith('{'), text)
         if i % len(forms) < 4:
             equal((a['finish_reason'], a['finish_detail']), ('stop', 'grammar'))
-    equal(answers[5]['text'], runnel('run', 'Once', '-n', 90, '--seed', 5, '--temp', 2).ok().text)
+    equal(answers[5]['text'], runnel('run', '--no-newline', 'Once', '-n', 90, '--seed', 5, '--temp', 2).ok().text)
 
 
 @test
@@ -260,8 +260,8 @@ def options_of_the_command_line_are_defaults_of_each_line():
     requests = [{'id': 0, 'prompt': 'Tom'}, {'id': 1, 'prompt': 'Tom', 'n': 9}, {'id': 2, 'prompt': 'Tom', 'stop': ['never']},
                 {'id': 3, 'prompt': 'Tom', 'preset': 'wild', 'temp': 0}]
     answers = batch(requests, '-n', '4', '--temp', '0', '--stop', ' a', '--in-order').ok().lines
-    want = runnel('run', 'Tom', '-n', '9', '--temp', '0').ok().text
-    cut = runnel('run', 'Tom', '-n', '4', '--temp', '0').ok().text
+    want = runnel('run', '--no-newline', 'Tom', '-n', '9', '--temp', '0').ok().text
+    cut = runnel('run', '--no-newline', 'Tom', '-n', '4', '--temp', '0').ok().text
     equal([a['text'] for a in answers], [cut.split(' a')[0], want.split(' a')[0], cut, cut.split(' a')[0]])
 
 
@@ -285,7 +285,7 @@ def members_mean_what_the_options_mean():
     ]
     answers = batch([{'prompt': PROMPTS[0], 'n': 20} | members for members, _ in rows], '--in-order').ok().lines
     for (_, options), a in zip(rows, answers):
-        equal(a['text'], runnel('run', PROMPTS[0], '-n', '20', *options).ok().text, options)
+        equal(a['text'], runnel('run', '--no-newline', PROMPTS[0], '-n', '20', *options).ok().text, options)
 
 
 @test

@@ -99,7 +99,7 @@ def a_turn_is_the_continuation_of_its_prompt():
         path = file_of(folder, 't.jinja', "{% for m in messages %}{{ '[' + m.role + '] ' + m.content + '\n' }}{% endfor %}")
         context = {'messages': [{'role': 'system', 'content': 'Be kind.'}, {'role': 'user', 'content': STORY}]}
         prompt = template(context, '--file', path).ok().out
-        want = runnel('run', '--temp', '0', '-n', '30', '-f', '-', stdin=prompt + b'\n').ok().text
+        want = runnel('run', '--no-newline', '--temp', '0', '-n', '30', '-f', '-', stdin=prompt + b'\n').ok().text
         got = runnel('run', '--chat', '--system', 'Be kind.', '--chat-template', path, '--temp', '0', '-n', '30', STORY).ok()
         equal((got.text, got.err), (want, ''))
         last = runnel('run', '--chat', '--chat-template', path, '--temp', '0', '-n', '3', '--json', STORY).ok().lines
@@ -187,7 +187,7 @@ def batch_takes_messages_among_prompts():
         for i, part in ((3, 'continue_final: messages[0] is not an assistant message'), (4, 'exclude each other'), (5, 'need messages'),
                         (6, 'messages: a string, must be an array'), (7, 'one of none, old, middle')):
             check(part in answers[i]['error'], answers[i])
-        equal(answers[8]['text'], runnel('run', '--temp', '0', '-n', '12', STORY + 'There was').ok().text)
+        equal(answers[8]['text'], runnel('run', '--no-newline', '--temp', '0', '-n', '12', STORY + 'There was').ok().text)
 
 
 @test

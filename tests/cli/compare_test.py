@@ -127,7 +127,7 @@ def texts_are_those_of_run_with_the_same_settings_and_seed():
     for lane in result['lanes']:
         own, = runnel('batch', stdin=json.dumps({'prompt': PROMPT, 'n': 40, 'seed': 11, **lane['settings']}).encode()).ok().lines
         equal((lane['text'], lane['tokens'], lane['seed']), (own['text'], own['tokens'], 11), lane['name'])
-        equal(runnel('run', PROMPT, '-n', '40', '--seed', '11', *SETTINGS[lane['name']]).ok().text, lane['text'], lane['name'])
+        equal(runnel('run', '--no-newline', PROMPT, '-n', '40', '--seed', '11', *SETTINGS[lane['name']]).ok().text, lane['text'], lane['name'])
     check(len({lane['text'] for lane in result['lanes']}) == len(SETTINGS), 'they are all different')
 
 
@@ -188,7 +188,7 @@ def one_seed_is_shared_unless_settings_have_their_own():
 def what_settings_leave_out_is_taken_from_the_command_line():
     a, b = compare('-n', '9', '--temp', '0', '--repeat-penalty', '1.3', *flags(['{"n": 4}', '{"preset": "code", "temp": 0}']), PROMPT)['lanes']
     equal((len(a['tokens']), len(b['tokens'])), (4, 9))
-    equal(a['text'], runnel('run', PROMPT, '-n', '4', '--temp', '0', '--repeat-penalty', '1.3').ok().text)
+    equal(a['text'], runnel('run', '--no-newline', PROMPT, '-n', '4', '--temp', '0', '--repeat-penalty', '1.3').ok().text)
 
 
 @test
@@ -199,7 +199,7 @@ def several_models_and_forms_of_answers_are_compared():
         result = compare('-m', MODEL, '-m', folder / 'script.gguf', '-n', '10', '-s', 'greedy', PROMPT)
         equal([(lane['name'], lane['model']) for lane in result['lanes']], [('greedy', MODEL.name), ('greedy', 'script.gguf')])
         equal(result['lanes'][1]['text'], 'two words')
-        equal(result['lanes'][0]['text'], runnel('run', PROMPT, '-n', '10', '--temp', '0').ok().text)
+        equal(result['lanes'][0]['text'], runnel('run', '--no-newline', PROMPT, '-n', '10', '--temp', '0').ok().text)
         check_measures(result)
         check(compare('-n', '10', '-s', form, PROMPT)['lanes'][0]['text'] in ('yes', 'no'), 'the form holds')
         text = runnel('compare', '-m', MODEL, '-m', folder / 'script.gguf', '-n', '10', PROMPT).ok().text
@@ -220,7 +220,7 @@ def beams_are_compared_with_samples_in_one_batch():
 def other_strategies_stand_beside_them_by_name():
     lanes = compare('-n', '15', '--seed', '3', *flags(['contrastive', 'tree', 'beam', 'wild']), PROMPT)['lanes']
     for lane in lanes[:2]:
-        own = runnel('run', PROMPT, '-n', '15', '--seed', '3', '--strategy', lane['name']).ok().text
+        own = runnel('run', '--no-newline', PROMPT, '-n', '15', '--seed', '3', '--strategy', lane['name']).ok().text
         equal(lane['text'], own, lane['name'])
 
 
@@ -241,7 +241,7 @@ def tokens_of_a_search_have_the_entropies_of_their_rows():
 def an_amateur_and_early_layers_stand_beside_them_by_name():
     lanes = compare('-n', '12', '--seed', '3', '--amateur', str(MODEL), *flags(['contrastive-decoding', 'dola', 'greedy']), PROMPT)['lanes']
     for lane, more in zip(lanes, (['--amateur', str(MODEL)], ['--repeat-penalty', '1.2'])):
-        own = runnel('run', PROMPT, '-n', '12', '--seed', '3', '--strategy', lane['name'], *more).ok().text
+        own = runnel('run', '--no-newline', PROMPT, '-n', '12', '--seed', '3', '--strategy', lane['name'], *more).ok().text
         equal(lane['text'], own, lane['name'])
     tree = '{"name": "valued", "strategy": "tree", "simulations": 8, "value": "model:' + str(MODEL) + '"}'
     lanes = compare('-n', '6', '-s', tree, '-s', '{"strategy": "tree", "simulations": 8}', PROMPT)['lanes']
@@ -405,7 +405,7 @@ def ctrl_c_leaves_the_best_text_so_far_of_a_search():
     equal(table.count(' cancelled'), 3)
     # A step has a token of each text; a lane may have begun some steps before another one.
     check(abs(n_beam - n_greedy) <= 8 and abs(n_best - n_greedy) <= 8 and n_best > 5, table)
-    seeds = [runnel('run', PROMPT, '--ignore-eos', '-n', n_best, '--seed', 7 + i, '--speculate', 'none').ok().text for i in range(8)]
+    seeds = [runnel('run', '--no-newline', PROMPT, '--ignore-eos', '-n', n_best, '--seed', 7 + i, '--speculate', 'none').ok().text for i in range(8)]
     check(best in seeds and beam and greedy, best, seeds)
 
 

@@ -23,8 +23,20 @@ def field_2_23_stdout_is_text_only():
     done = runnel('run', PROMPT, *GREEDY, '-n', '20').ok()
     equal(done.err, '', 'stderr of a pipe')
     check(b'\x1b' not in done.out and b'\r' not in done.out, done.out)
-    equal(done.text, text_of(runnel('run', PROMPT, *GREEDY, '-n', '20', '--json').ok().lines))
-    check(done.out[-1:] != b'\n', 'a line break was added')
+    want = text_of(runnel('run', PROMPT, *GREEDY, '-n', '20', '--json').ok().lines)
+    check(not want.endswith('\n'), want)
+    equal(done.text, want + '\n')
+    equal(runnel('run', PROMPT, *GREEDY, '-n', '20', '--no-newline').ok().text, want)
+
+
+@test
+def a_line_break_ends_the_last_line_alone():
+    for args in (['--regex', 'a\\n'], ['--regex', 'a\\n', '--no-newline']):
+        equal(runnel('run', PROMPT, *args).ok().out, b'a\n', args)
+    equal(runnel('run', PROMPT, '--choice', 'a').ok().out, b'a\n')
+    equal(runnel('run', PROMPT, '-n', '0').ok().out, b'')
+    for other in (['--json'], ['--top-probs', '2']):
+        runnel('run', PROMPT, '--no-newline', *other).fails(2, '--no-newline: has no effect with ' + other[0])
 
 
 @test
@@ -70,7 +82,7 @@ def what_is_piped_in_goes_behind_a_prompt_and_not_behind_p():
 @test
 def what_an_option_reads_from_stdin_is_not_the_prompts():
     args = ['run', *GREEDY, '-n', '8']
-    equal(runnel(*args, 'Tom:', '--grammar', '-', stdin=b'root ::= " yes"').ok().text, ' yes')
+    equal(runnel(*args, 'Tom:', '--grammar', '-', stdin=b'root ::= " yes"').ok().text, ' yes\n')
     equal(runnel(*args, 'Tom:', '--prediction', '-', stdin=b'Once').ok().out, runnel(*args, '-p', 'Tom:').ok().out)
     runnel(*args, '--json-schema', '-', stdin=b'{}').fails(2, 'runnel: prompt: none given: stdin is what --json-schema reads')
     runnel(*args, '-f', '-', '--prediction', '-', stdin=b'x').fails(2, 'runnel: prompt: -f -: stdin is what --prediction reads')
@@ -142,7 +154,7 @@ def top_probs_lists_each_token_with_its_alternatives():
         found = re.findall(r'([\d.]+)% ("(?:[^"\\]|\\.)*")', row)
         equal([float(n) for n, _ in found], [round(100 * math.exp(t['logprob']), 2) for t in [p, *p['top']]])
         check(found[0][1] in [text for _, text in found[1:]] or p['id'] not in [t['id'] for t in p['top']], row)
-    equal(''.join(json.loads(re.search(r'"(?:[^"\\]|\\.)*"', row)[0]) for row in rows), runnel('run', PROMPT, '-n', '12', '--seed', '7').ok().text)
+    equal(''.join(json.loads(re.search(r'"(?:[^"\\]|\\.)*"', row)[0]) for row in rows), runnel('run', PROMPT, '-n', '12', '--seed', '7', '--no-newline').ok().text)
 
 
 @test
@@ -155,14 +167,14 @@ def stream_interval_makes_chunks_of_that_many_tokens():
     args = ['run', PROMPT, *GREEDY, '-n', '20']
     lines = runnel(*args, '--json', '--stream-interval', '8').ok().lines
     equal([len(line['tokens']) for line in lines if line['tokens']], [8, 8, 4])
-    equal(text_of(lines), runnel(*args).ok().text)
+    equal(text_of(lines) + '\n', runnel(*args).ok().text)
 
 
 @test
 def a_run_can_be_repeated_from_the_seed_it_reports():
     first = runnel('run', PROMPT, '--json', '-n', '40').ok().lines
     again = runnel('run', PROMPT, '-n', '40', '--seed', first[-1]['seed']).ok()
-    equal(again.text, text_of(first))
+    equal(again.text, text_of(first) + '\n')
     other = runnel('run', PROMPT, '-n', '40', '--seed', first[-1]['seed'] + 1).ok()
     check(other.text != again.text, 'another seed gives the same text')
     check(first[-1]['seed'] != runnel('run', PROMPT, '--json', '-n', '1').ok().lines[-1]['seed'], 'seeds are drawn')
@@ -220,12 +232,12 @@ def an_answer_has_the_form_that_is_asked_for():
             got = json.loads(runnel('run', PROMPT, *random, '--json-schema', folder / 'schema.json').ok().text)
             check(set(got) == {'name', 'ages'} and len(got['name']) <= 9 and all(a in (1, 22, 333) for a in got['ages']), got)
             for more in ((), ('--no-forced-tokens',)):
-                check(re.fullmatch('The (cat|dog) sat on the mat', runnel('run', PROMPT, *random, '--regex', 'The (cat|dog) sat on the mat', *more).ok().text), more)
-            check(re.fullmatch('[A-Z][a-z]{2,5}!', runnel('run', PROMPT, *random, '--regex', '[A-Z][a-z]{2,5}!').ok().text), seed)
+                check(re.fullmatch('The (cat|dog) sat on the mat', runnel('run', PROMPT, *random, '--regex', 'The (cat|dog) sat on the mat', '--no-newline', *more).ok().text), more)
+            check(re.fullmatch('[A-Z][a-z]{2,5}!', runnel('run', PROMPT, *random, '--regex', '[A-Z][a-z]{2,5}!', '--no-newline').ok().text), seed)
             last = runnel('run', PROMPT, *random, '--choice', 'yes', '--choice', 'no', '--json').ok().lines
             check(''.join(x['text'] for x in last) in ('yes', 'no') and last[-1]['finish_detail'] == 'grammar', last[-1])
             (folder / 'g.gbnf').write_text('root ::= "yes" | "no" root')
-            check(re.fullmatch('(no)*(yes)?', runnel('run', PROMPT, *random, '--grammar', folder / 'g.gbnf').ok().text.rstrip('n')), seed)
+            check(re.fullmatch('(no)*(yes)?', runnel('run', PROMPT, *random, '--grammar', folder / 'g.gbnf', '--no-newline').ok().text.rstrip('n')), seed)
             check(runnel('run', PROMPT, '-n', '3', '--json-mode').ok().text.startswith('{'), seed)
         (folder / 'schema.json').write_text('{"type": 5}')
         runnel('run', PROMPT, '--json-schema', folder / 'schema.json').fails(1, f'--json-schema {folder}/schema.json: /type')
@@ -454,7 +466,7 @@ def ctrl_c_in_a_pipe_ends_with_what_was_made():
     code, rest, err = end(child)
     equal((code, err), (130, ''))
     made = begin + rest
-    check(made and runnel('run', PROMPT, *LONG[:-2]).ok().out.startswith(made), made)
+    check(made[-1:] == b'\n' and runnel('run', PROMPT, *LONG[:-2]).ok().out.startswith(made[:-1]), made)
 
 
 @test

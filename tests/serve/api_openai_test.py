@@ -14,13 +14,13 @@ CHAT, TEXT = '/v1/chat/completions', '/v1/completions'
 def the_text_is_that_of_the_program_for_the_same_seed():
     with Folder() as folder:
         model = chat_model(folder)
-        want = runnel('run', '-m', model, '--chat', '-n', '24', '--seed', '7', 'Once upon a time').ok().text
+        want = runnel('run', '--no-newline', '-m', model, '--chat', '-n', '24', '--seed', '7', 'Once upon a time').ok().text
         with serving(model) as s:
             choice = chat(s, max_tokens=24, seed=7)['choices'][0]
             equal(choice['message']['content'].rstrip('\n'), want.rstrip('\n'))
             equal(joined(stream(s, CHAT, messages=STORY, max_tokens=24, seed=7))[0]['content'], choice['message']['content'])
             plain = good(s, TEXT, prompt='Once upon a time', max_tokens=24, seed=7)['choices'][0]['text']
-            equal(plain.rstrip('\n'), runnel('run', '-m', model, '-n', '24', '--seed', '7', 'Once upon a time').ok().text.rstrip('\n'))
+            equal(plain.rstrip('\n'), runnel('run', '--no-newline', '-m', model, '-n', '24', '--seed', '7', 'Once upon a time').ok().text.rstrip('\n'))
 
 
 @test

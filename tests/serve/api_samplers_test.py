@@ -51,7 +51,7 @@ def samplers_do_over_http_what_they_do_at_the_command_line():
     texts = set()
     with Folder() as folder, serving(chat_model(folder)) as s:
         for body, args in ROWS:
-            want = runnel('run', '-m', MODEL, PROMPT, '-n', str(N), '--seed', '3', *args).ok().text
+            want = runnel('run', '--no-newline', '-m', MODEL, PROMPT, '-n', str(N), '--seed', '3', *args).ok().text
             texts.add(want)
             for path in (NATIVE, TEXT, LLAMA, OLLAMA):
                 equal(text_of(s, path, body).rstrip('\n'), want.rstrip('\n'), f'{path} {body}')
@@ -65,7 +65,7 @@ def a_servers_watermark_is_on_every_answer_that_is_drawn():
               ({'temperature': 1, 'strategy': 'beam', 'num_beams': 2}, ['--strategy', 'beam', '--num-beams', '2']), ({'temperature': 1, 'strategy': 'contrastive'}, ['--strategy', 'contrastive'])]
     with Folder() as folder, serving(chat_model(folder), '--watermark', KEYS, '--beams', '2') as s:
         for body, args in bodies:
-            want = runnel('run', '-m', MODEL, PROMPT, '-n', str(N), '--seed', '3', *args).ok().text
+            want = runnel('run', '--no-newline', '-m', MODEL, PROMPT, '-n', str(N), '--seed', '3', *args).ok().text
             for path in (NATIVE, TEXT, LLAMA, OLLAMA):
                 equal(text_of(s, path, body).rstrip('\n'), want.rstrip('\n'), f'{path} {body}')
         post(s, NATIVE, prompt=PROMPT, watermark={'keys': [1]}).refuses(400, 'unsupported_parameter', 'this server marks its answers with keys of its own')
