@@ -62,18 +62,19 @@ static bool has_vision(const char *folder) {
     return found;
 }
 
-// A vision part that there is no form for leaves the text model alone, which is said.
+// A vision part that there is no form for, or that is not whole, leaves the text model alone, which is said.
 static int convert_vision(const char *folder, const char *out) {
     rn_error err = {0};
     if (!has_vision(folder)) return EXIT_CODE_OK;
     char *const path = vision_path(out);
     const rn_status st = rn_convert_vision(folder, path, &err);
+    const bool has_none = st == RN_E_UNSUPPORTED || st == RN_E_FORMAT;
     if (st == RN_OK)
         say("%s: the vision part, which %s finds by itself", path, out);
-    else if (st == RN_E_UNSUPPORTED)
+    else if (has_none)
         say("%s: has the text model alone: %s", out, err.text);
     free(path);
-    return st == RN_OK || st == RN_E_UNSUPPORTED ? EXIT_CODE_OK : machine_failed(&err);
+    return st == RN_OK || has_none ? EXIT_CODE_OK : machine_failed(&err);
 }
 
 static int run_convert(new_file *f, const adapter_job *j, const options *parsed) {
