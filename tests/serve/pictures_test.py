@@ -111,6 +111,17 @@ def post_get(s, path):
 
 
 @test
+def a_vision_part_that_is_named_is_the_models():
+    with Folder() as folder:
+        make(folder / 'm')
+        want, _ = told(folder, prompt(CAT, 'What is this?'), CAT)
+        with Server('-m', folder / 'm', '--mmproj', folder / 'm', program=True) as s:
+            equal((say(s, user(CAT, 'What is this?'))[0], s.get('/v1/models', f'Authorization: Bearer {KEY}').json['data'][0]['meta']['sees']), (want, True))
+        done = runnel('serve', '-m', folder / 'm', '--mmproj', folder / 'm', '--no-vision')
+        equal((done.code, done.err), (2, 'runnel: --mmproj: has no effect with --no-vision\n'))
+
+
+@test
 def several_pictures_stand_where_they_were_sent_and_templates_get_them_in_their_own_form():
     with Folder() as folder:
         make(folder / 'm')

@@ -18,13 +18,14 @@ VALUES = {
     '--max-body': (None, 1), '--max-bodies': (None, 1, 64), '--header-seconds': (None, 0, 3600), '--body-seconds': (None, 0, 3600),
     '--idle-seconds': (None, 0, 30), '--write-seconds': (None, 0, 30), '--ping-seconds': (1, 1, 0, None),
     '--resume-grace-seconds': (None, 20), '--resume-seconds': (None, 3600), '--resume-mib': (16, 64), '--responses-mib': (0, 1, 1), '--outputs-mib': (0, 1, 16),
-    '--draft': (None, None, MODEL), '--no-speculate': (None, None, True),
+    '--no-vision': (None, None, True), '--draft': (None, None, MODEL), '--no-speculate': (None, None, True),
     '--amateur': (None, None, None, MODEL), '--value-model': (None, None, None, MODEL), '--early-layers': (None, None, 'low'), '--beams': (None, 1, 4),
 }
 NOT_DRAWN = {
     '--lora': 'adapters are of one shape of model: serve/lora_test.py',
     '--draft-heads': 'heads are of one shape of model: serve/draft_heads_test.py',
     '--ngram-cache': 'a file of one vocabulary: serve/speculation_test.py',
+    '--mmproj': 'its models see nothing: serve/pictures_test.py',
     '--model': 'always two of them', '--alias': 'always one', '--host': 'everything stays on the loopback', '--port': 'one that is free',
     '--tls-key': 'with --tls-cert', '--api-key': 'keys that cannot be revoked', '--no-auth': 'has no effect on the loopback',
     '--chat-template': 'changes answers', '--output-format': 'changes answers', '--help': 'not a server', '--version': 'not a server',

@@ -31,8 +31,8 @@ enum {
     MEMBER_BYTES = 112
 };
 
-// A long text of base64 is a picture: read, copied and decoded, and not tokenized. As a prompt it would be refused by its length.
-enum { PICTURE_TEXT_LEAST = 4096, PICTURE_TEXT_BYTES = 4 };
+// A long text of base64 is taken for a picture, of which no tokens are made, where tokens are estimated. It may be a text as well: its memory is counted as one's.
+enum { PICTURE_TEXT_LEAST = 4096 };
 static bool is_of_base64(char c) { return isalnum((unsigned char)c) || strchr("+/=:;,.-\\", c); }
 
 // Checks the nesting depth and the number of values before the text is parsed: both cost the parser memory. n_memory receives what
@@ -49,7 +49,6 @@ static bool check_size(api_request *r, const char *text, size_t n, uint64_t *n_m
             *n_memory += TEXT_BYTES;
             if (in_string && n_base64 != SIZE_MAX) n_base64 = is_of_base64(c) ? n_base64 + 1 : SIZE_MAX;
             if (in_string || n_base64 == SIZE_MAX || n_base64 < PICTURE_TEXT_LEAST) continue;
-            *n_memory -= n_base64 * (TEXT_BYTES - PICTURE_TEXT_BYTES);
             r->n_picture_text += n_base64;
             continue;
         }
