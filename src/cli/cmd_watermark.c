@@ -85,7 +85,9 @@ static int score_text(watermark *w, const char *text) {
     rn_error err = {0};
     int code = EXIT_CODE_FAILED;
     if (text) bytes_add_text(&input, text);
-    if ((text || file_read("-", TEXT_LIMIT, &input)) && (code = machine_open_model(&w->on)) == EXIT_CODE_OK)
+    const bool is_read = text || file_read("-", TEXT_LIMIT, &input);
+    if (!text && input.n && input.data[input.n - 1] == '\n') input.n--; // what `run` ends a text with
+    if (is_read && (code = machine_open_model(&w->on)) == EXIT_CODE_OK)
         code = rn_tokenize_more(w->on.model, input.data, input.n, false, &ids, &n_ids, &err) == RN_OK
                    ? score_ids(w, ids, n_ids)
                    : machine_failed(&err);
@@ -131,7 +133,7 @@ int cmd_watermark(int n_args, char **args) {
         .command = "watermark",
         .usage = "--watermark FILE [-m MODEL] [TEXT] [options] < text",
         .about =
-            "Find out whether TEXT, or all of stdin, bears the watermark that `runnel run --watermark` gives a text.",
+            "Find out whether TEXT, or stdin without a line break at its end, bears the watermark that `runnel run --watermark` gives a text.",
         .notes = notes,
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,

@@ -25,7 +25,7 @@ FIGURES = r'8 tokens, \d+ tok/s, first after [\d.]+ m?s; prompt 5 \(0 cached\); 
 def a_terminal_gets_a_last_line_break_and_figures_on_stderr():
     code, shown = Terminal(*RUN, '-n', '8').end()
     text, figures, rest = seen(shown)
-    equal((code, text, rest), (0, runnel(*RUN, '-n', '8').ok().text, ''))
+    equal((code, text + '\n', rest), (0, runnel(*RUN, '-n', '8').ok().text, ''))
     check(re.fullmatch(FIGURES, figures), figures)
 
 
@@ -50,13 +50,19 @@ def a_model_without_a_template_ends_after_512_tokens_at_a_terminal_and_says_so()
 
 @test
 def figures_begin_a_line_of_their_own_behind_a_pipe():
+    for more in ((), ('--no-newline',)):
+        check_figures_behind_a_pipe(*more)
+
+
+def check_figures_behind_a_pipe(*more):
     reads, writes = os.pipe()
-    terminal = Terminal(*RUN, '-n', '8', stdout=writes)
+    terminal = Terminal(*RUN, '-n', '8', *more, stdout=writes)
     os.close(writes)
-    shown = terminal.end()[1]
-    equal(os.read(reads, 4096), runnel(*RUN, '-n', '8').ok().out)
+    shown = re.sub(r'\x1b\[[0-9;]*[mK]|\r(?!\n)', '', terminal.end()[1])
+    text = os.read(reads, 4096)
     os.close(reads)
-    check(re.search(r'^\r\n', re.sub(r'\x1b\[[0-9;]*[mK]|\r(?!\n)', '', shown)), repr(shown))
+    equal(text, runnel(*RUN, '-n', '8', *more).ok().out)
+    equal((text[-1:] == b'\n', shown.startswith('\r\n')), (not more, bool(more)), shown)
 
 
 @test
@@ -83,9 +89,9 @@ def show_probs_colours_the_text_by_probability():
     shown = Terminal(*RUN, '-n', '20', '--show-probs').end()[1].split('\x1b[2m')[0]
     parts = re.findall(r'\x1b\[(\d+)m([^\x1b]*)\x1b\[0m', shown)
     equal([int(shade) for shade, _ in parts], shades)
-    equal(''.join(text for _, text in parts), runnel(*RUN, '-n', '20').ok().text)
-    check(len(set(shades)) > 1, shades)
     plain = runnel(*RUN, '-n', '20').ok().text
+    equal(''.join(text for _, text in parts) + '\n', plain)
+    check(len(set(shades)) > 1, shades)
     equal(runnel(*RUN, '-n', '20', '--show-probs').ok().text, plain, 'into a pipe')
     for more in ({'NO_COLOR': '1'}, {'TERM': 'dumb'}):
         check('\x1b[3' not in Terminal(*RUN, '-n', '20', '--show-probs', env=environment(**more)).end()[1], more)
