@@ -2,12 +2,14 @@
 """tests/cli/picture_chats_test.py - conversations with pictures at the command line: `run --chat --image`, /image and dropped paths in `chat`, and lines of `batch`."""
 import base64
 import json
+import pathlib
 
 from harness import Folder, Terminal, check, environment, equal, main, runnel, test
 from seeing_model import PARTS, ROWS, bmp, make
 
 READY = b'\x1b[?2004h'       # the prompt waits for a line
 CAT, DOG = bmp(21, 13, 1), bmp(9, 30, 2)
+SUPPRESSIONS = pathlib.Path(__file__).parent / 'libedit.supp'
 GREEDY = ('--temp', '0', '-n', '16', '--ignore-eos')
 
 
@@ -81,7 +83,8 @@ def a_path_that_is_dropped_on_the_terminal_is_a_picture():
     with Folder() as folder:
         make(folder / 'm')
         (folder / 'my cat.bmp').write_bytes(CAT)
-        chat = Terminal('chat', '-m', folder / 'm', *GREEDY, columns=200, env=environment(XDG_STATE_HOME=str(folder / 'state'), LANG='C.UTF-8'))
+        chat = Terminal('chat', '-m', folder / 'm', *GREEDY, columns=200, env=environment(XDG_STATE_HOME=str(folder / 'state'), LANG='C.UTF-8',
+                                                                                                    LSAN_OPTIONS=f'suppressions={SUPPRESSIONS}:print_suppressions=0'))
 
         def say(line):
             n, at = chat.shown.count(READY), len(chat.shown)
