@@ -1,5 +1,6 @@
 // app/chat_options.c - see chat_options.h.
 #include "app/chat_options.h"
+#include "app/content_part.h"
 #include "app/files.h"
 #include "app/json_write.h"
 #include "app/say.h"
@@ -74,13 +75,6 @@ void chat_options_free(chat_options *c) {
     c->tmpl = NULL;
 }
 
-static void put_part(json_writer *w, const char *type, const char *text, size_t n_text) {
-    json_put_begin(w, '{');
-    json_member_string(w, "type", type);
-    if (text) json_member_text(w, "text", text, n_text);
-    json_put_end(w, '}');
-}
-
 static const char place[] = "<image>";
 enum { N_PLACE = sizeof place - 1 };
 
@@ -95,11 +89,11 @@ static void put_parts(json_writer *w, size_t n_pictures, const char *text, size_
     const bool has_places = count_places(text, n_text) == n_pictures;
     const char *const end = text + n_text;
     json_member_begin(w, "content", '[');
-    for (size_t i = 0; i < n_pictures && !has_places; i++) put_part(w, "image", NULL, 0);
+    for (size_t i = 0; i < n_pictures && !has_places; i++) json_put_picture_part(w);
     for (const char *at = text, *next; at < end; at = next) {
         next = has_places ? memmem(at, (size_t)(end - at), place, N_PLACE) : NULL;
-        if (next != at) put_part(w, "text", at, (size_t)((next ? next : end) - at));
-        if (next) put_part(w, "image", NULL, 0);
+        if (next != at) json_put_text_part(w, at, (size_t)((next ? next : end) - at));
+        if (next) json_put_picture_part(w);
         next = next ? next + N_PLACE : end;
     }
     json_put_end(w, ']');

@@ -1,7 +1,7 @@
 // app/sent_pictures.c - see sent_pictures.h.
 #include "app/sent_pictures.h"
 #include "app/base64_read.h"
-#include "app/json_write.h"
+#include "app/content_part.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -134,8 +134,12 @@ static bool put_parts(message_out *out, const json_item *parts, char *why) {
             snprintf(why, JSON_WHY / 2, "content[%zu].%.200s", i, inner);
             return false;
         }
-        if (!sent_pictures_is_part(part)) json_item_add(part, &json);
-        json_put_raw(&out->w, json.n ? json.data : "{\"type\":\"image\"}");
+        if (sent_pictures_is_part(part)) {
+            json_put_picture_part(&out->w);
+        } else {
+            json_item_add(part, &json);
+            json_put_raw(&out->w, json.data);
+        }
         bytes_free(&json);
     }
     json_put_end(&out->w, ']');

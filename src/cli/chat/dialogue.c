@@ -1,5 +1,6 @@
 // cli/chat/dialogue.c - a list of messages; see dialogue.h.
 #include "cli/chat/dialogue.h"
+#include "app/content_part.h"
 #include "app/say.h"
 #include "app/sent_pictures.h"
 #include <stddef.h>
@@ -91,13 +92,6 @@ size_t dialogue_n_pictures(const dialogue *c) {
     return n;
 }
 
-static void put_text_part(const message *m, json_writer *w) {
-    json_put_begin(w, '{');
-    json_member_string(w, "type", "text");
-    json_member_text(w, "text", m->content.data, m->content.n);
-    json_put_end(w, '}');
-}
-
 static void put_content(const message *m, json_writer *w, bool with_urls) {
     if (m->n_seen == 0) {
         json_member_text(w, "content", m->content.data, m->content.n);
@@ -105,8 +99,8 @@ static void put_content(const message *m, json_writer *w, bool with_urls) {
     }
     json_member_begin(w, "content", '[');
     if (with_urls) json_put_raw(w, m->pictures.data);
-    for (size_t i = 0; i < m->n_seen && !with_urls; i++) json_put_raw(w, "{\"type\":\"image\"}");
-    if (m->content.n) put_text_part(m, w);
+    for (size_t i = 0; i < m->n_seen && !with_urls; i++) json_put_picture_part(w);
+    if (m->content.n) json_put_text_part(w, m->content.data, m->content.n);
     json_put_end(w, ']');
 }
 

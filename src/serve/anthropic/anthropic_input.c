@@ -1,5 +1,6 @@
 // serve/anthropic/anthropic_input.c - see anthropic_input.h.
 #include "serve/anthropic/anthropic_input.h"
+#include "app/content_part.h"
 #include "app/json_write.h"
 #include "serve/api/api_messages.h"
 #include <stdio.h>
@@ -52,13 +53,7 @@ static void flush(message *m) {
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
-static void add_part(message *m, const char *type, const json_span *text) {
-    json_writer w = {&m->parts, m->parts.n > 0};
-    json_put_begin(&w, '{');
-    json_member_string(&w, "type", type);
-    if (text) json_member_text(&w, "text", text->data, text->n);
-    json_put_end(&w, '}');
-}
+static json_writer next_part(message *m) { return (json_writer){&m->parts, m->parts.n > 0}; }
 
 static bool take_image(message *m, const json_item *block, char *why) {
     char place[SENT_PICTURE_PLACE];
@@ -67,15 +62,17 @@ static bool take_image(message *m, const json_item *block, char *why) {
         m->in->is_unsupported |= m->in->pictures->is_unsupported;
         return false;
     }
+    json_writer w = next_part(m);
+    json_put_picture_part(&w);
     m->n_pictures++;
-    add_part(m, "image", NULL);
     return true;
 }
 
 static bool take_text(message *m, const json_item *block, char *why) {
     json_span text;
     if (!api_read_text(block, "text", &text, why)) return false;
-    add_part(m, "text", &text);
+    json_writer w = next_part(m);
+    json_put_text_part(&w, text.data, text.n);
     if (m->n_texts++) bytes_add(&m->text, "\n", 1);
     bytes_add(&m->text, text.data, text.n);
     return true;

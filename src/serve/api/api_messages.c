@@ -1,5 +1,6 @@
 // serve/api/api_messages.c - see api_messages.h.
 #include "serve/api/api_messages.h"
+#include "app/content_part.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -77,10 +78,10 @@ bool api_messages_put_parts(api_messages *m, const json_item *parts, json_writer
             return false;
         }
         if (!is_picture && !read_part(part, i, &said, &m->has_unsupported, why)) return false;
-        json_put_begin(w, '{');
-        json_member_string(w, "type", is_picture ? "image" : "text");
-        if (!is_picture) json_member_text(w, "text", said.data, said.n);
-        json_put_end(w, '}');
+        if (is_picture)
+            json_put_picture_part(w);
+        else
+            json_put_text_part(w, said.data, said.n);
     }
     json_put_end(w, ']');
     return true;

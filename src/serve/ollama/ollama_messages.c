@@ -1,5 +1,6 @@
 // serve/ollama/ollama_messages.c - see ollama_messages.h.
 #include "serve/ollama/ollama_messages.h"
+#include "app/content_part.h"
 #include "serve/api/api_messages.h"
 #include <stdio.h>
 #include <string.h>
@@ -101,15 +102,8 @@ void ollama_put_content(json_writer *w, size_t n_images, const json_span *text) 
         return;
     }
     json_member_begin(w, "content", '[');
-    for (size_t i = 0; i < n_images; i++) {
-        json_put_begin(w, '{');
-        json_member_string(w, "type", "image");
-        json_put_end(w, '}');
-    }
-    json_put_begin(w, '{');
-    json_member_string(w, "type", "text");
-    json_member_text(w, "text", text->data, text->n);
-    json_put_end(w, '}');
+    for (size_t i = 0; i < n_images; i++) json_put_picture_part(w);
+    json_put_text_part(w, text->data, text->n);
     json_put_end(w, ']');
 }
 

@@ -1,0 +1,15 @@
+// app/content_part.c - see content_part.h.
+#include "app/content_part.h"
+
+void json_put_text_part(json_writer *w, const char *text, size_t n_text) {
+    json_put_begin(w, '{');
+    json_member_string(w, "type", "text");
+    json_member_text(w, "text", text, n_text);
+    json_put_end(w, '}');
+}
+
+void json_put_picture_part(json_writer *w) {
+    json_put_begin(w, '{');
+    json_member_string(w, "type", "image");
+    json_put_end(w, '}');
+}
