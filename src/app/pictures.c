@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FILE_LIMIT = 20 << 20 }; // what the library reads: docs/limits.md
 static const char placeholder[] = "<image>";
 enum { N_PLACEHOLDER = sizeof placeholder - 1 };
 
@@ -34,18 +33,19 @@ bool pictures_read_stdin(const pictures *p) {
     return false;
 }
 
+bool picture_file_open(const char *path, rn_picture **out) {
+    bytes file = {0};
+    rn_error err = {0};
+    if (!file_read(path, PICTURE_FILE_LIMIT, &file)) return false;
+    const rn_status st = rn_picture_open(file.data, file.n, out, &err);
+    bytes_free(&file);
+    if (st != RN_OK) say("%s: %s", path, err.text);
+    return st == RN_OK;
+}
+
 int pictures_open(pictures *p) {
-    for (size_t i = 0; i < p->n; i++) {
-        bytes file = {0};
-        rn_error err = {0};
-        if (!file_read(p->paths[i], FILE_LIMIT, &file)) return EXIT_CODE_FAILED;
-        const rn_status st = rn_picture_open(file.data, file.n, &p->open[i], &err);
-        bytes_free(&file);
-        if (st != RN_OK) {
-            say("%s: %s", p->paths[i], err.text);
-            return EXIT_CODE_FAILED;
-        }
-    }
+    for (size_t i = 0; i < p->n; i++)
+        if (!picture_file_open(p->paths[i], &p->open[i])) return EXIT_CODE_FAILED;
     return EXIT_CODE_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "app/options.h"
 #include <runnel/runnel.h>
 
+enum { PICTURE_FILE_LIMIT = 20 << 20 }; // bytes: what the library reads (docs/limits.md)
 enum { PICTURES_MOST = 16, PICTURES_MOST_PARTS = 2 * PICTURES_MOST + 1 };
 
 typedef struct pictures {
@@ -20,6 +21,8 @@ typedef struct pictures {
 extern const option pictures_rows[1];
 #define PICTURES_GROUP(p) {NULL, pictures_rows, 1, (p)}
 
+// Reads and decodes a file, "-" is stdin. False after saying why.
+bool picture_file_open(const char *path, rn_picture **out);
 bool pictures_read_stdin(const pictures *p); // is one of them "-"?
 // Reads and decodes the files. Returns an exit code after saying why.
 int pictures_open(pictures *p);

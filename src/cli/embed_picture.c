@@ -4,12 +4,12 @@
 #include "app/machine.h"
 #include "app/model_path.h"
 #include "app/npy.h"
+#include "app/pictures.h"
 #include "app/say.h"
 #include <runnel/runnel.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_LIMIT = 20 << 20 }; // what the library reads: docs/limits.md
 enum stage { STAGE_DECODED, STAGE_PIXELS, STAGE_FEATURES, STAGE_PROJECTED };
 
 const option embed_picture_rows[EMBED_PICTURE_ROWS] = {
@@ -117,18 +117,9 @@ static bool is_usable(const embed_picture *p, const options *parsed) {
 }
 
 int embed_picture_run(const embed_picture *p, const machine *on, const options *parsed) {
-    bytes file = {0};
     rn_picture *picture = NULL;
-    rn_error err = {0};
     if (!is_usable(p, parsed)) return EXIT_CODE_USAGE;
-    int code = EXIT_CODE_FAILED;
-    if (!file_read(p->image, FILE_LIMIT, &file))
-        ;
-    else if (rn_picture_open(file.data, file.n, &picture, &err) == RN_OK)
-        code = write_stage(p, on, picture);
-    else
-        say("%s: %s", p->image, err.text);
+    const int code = picture_file_open(p->image, &picture) ? write_stage(p, on, picture) : EXIT_CODE_FAILED;
     rn_picture_close(picture);
-    bytes_free(&file);
     return code;
 }

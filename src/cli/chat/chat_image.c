@@ -2,6 +2,7 @@
 #include "app/base64_write.h"
 #include "app/file_names.h"
 #include "app/files.h"
+#include "app/pictures.h"
 #include "app/say.h"
 #include "cli/chat/chat_state.h"
 #include <ctype.h>
@@ -9,8 +10,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-
-enum { FILE_LIMIT = 20 << 20 }; // what the library reads: docs/limits.md
 
 static void fail(chat *c, const char *what, const char *why) {
     chat_note(c, "%s: %s", what, why);
@@ -27,7 +26,7 @@ static bool attach(chat *c, const char *path) {
         fail(c, "/image", c->on.blind);
         return false;
     }
-    if (!file_read(path, FILE_LIMIT, &file)) {
+    if (!file_read(path, PICTURE_FILE_LIMIT, &file)) {
         if (!c->editor) c->code = EXIT_CODE_FAILED;
         return false;
     }
