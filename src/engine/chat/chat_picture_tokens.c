@@ -22,23 +22,10 @@ static rn_status add_ids(struct making *m, const int32_t *ids, size_t n, rn_erro
     return RN_OK;
 }
 
-// A piece's text is markup of the family: special tokens are understood.
-static rn_status add_mark(struct making *m, const char *text, rn_error *err) {
-    int32_t *ids = NULL;
-    size_t n = 0;
-    if (!*text) return RN_OK;
-    rn_status st = tokenizer_encode_more(m->plan->tok, text, strlen(text), true, SIZE_MAX, &ids, &n, err);
-    if (st == RN_OK) st = add_ids(m, ids, n, err);
-    mem_free(ids);
-    return st;
-}
-
 static rn_status add_piece_of(struct making *m, size_t picture, const struct picture_piece *piece, rn_error *err) {
-    rn_status st = add_mark(m, piece->text, err);
-    if (st == RN_OK && piece->n_rows)
-        st = prompt_pictures_place(m->pictures, picture, (int32_t)m->ids->n, piece->n_rows, err);
-    for (int32_t i = 0; st == RN_OK && i < piece->n_rows; i++) st = add_ids(m, &m->plan->marks.row_token, 1, err);
-    return st;
+    const rn_status st = picture_piece_add(piece, m->plan->tok, m->plan->marks.row_token, m->ids, err);
+    if (st != RN_OK || piece->n_rows == 0) return st;
+    return prompt_pictures_place(m->pictures, picture, (int32_t)m->ids->n - piece->n_rows, piece->n_rows, err);
 }
 
 static rn_status add_picture(struct making *m, size_t place, rn_error *err) {

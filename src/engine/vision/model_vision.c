@@ -49,16 +49,8 @@ rn_status rn_model_add_vision(rn_model *m, const char *path, rn_error *err) {
 
 static rn_status append_piece(const rn_model *m, const struct picture_piece *piece, struct id_list *v,
                               rn_error *err) {
-    const int32_t token = model_picture_token(m);
-    const size_t n_text = strlen(piece->text);
-    int32_t *ids = NULL;
-    size_t n = 0;
-    rn_status st = n_text ? model_need_tokenizer(m, err) : RN_OK;
-    if (st == RN_OK && n_text) st = tokenizer_encode_more(m->tok, piece->text, n_text, true, SIZE_MAX, &ids, &n, err);
-    bool ok = id_list_append(v, ids, st == RN_OK ? n : 0);
-    for (int32_t i = 0; ok && i < piece->n_rows; i++) ok = id_list_append(v, &token, 1);
-    mem_free(ids);
-    return st != RN_OK || ok ? st : fail(err, RN_E_NOMEM, "picture: out of memory for its tokens");
+    const rn_status st = *piece->text ? model_need_tokenizer(m, err) : RN_OK;
+    return st == RN_OK ? picture_piece_add(piece, m->tok, model_picture_token(m), v, err) : st;
 }
 
 rn_status rn_picture_tokens(const rn_model *m, const rn_picture *p, size_t n_pictures, int32_t **ids, size_t *n_ids,

@@ -1,5 +1,6 @@
 // engine/vision/picture_rows.c - see picture_rows.h.
 #include "engine/vision/picture_rows.h"
+#include "base/mem.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -147,4 +148,17 @@ bool picture_piece_at(const struct vision_info *v, const struct pixels *p, struc
         add_text(out, marks->end);
     }
     return i <= n_tiles + 1;
+}
+
+rn_status picture_piece_add(const struct picture_piece *piece, const tokenizer *tok, int32_t token,
+                            struct id_list *to, rn_error *err) {
+    const size_t n_text = strlen(piece->text);
+    int32_t *ids = NULL;
+    size_t n = 0;
+    const rn_status st =
+        n_text ? tokenizer_encode_more(tok, piece->text, n_text, true, SIZE_MAX, &ids, &n, err) : RN_OK;
+    bool ok = st == RN_OK && id_list_append(to, ids, n);
+    for (int32_t i = 0; ok && i < piece->n_rows; i++) ok = id_list_add(to, token);
+    mem_free(ids);
+    return st != RN_OK || ok ? st : fail(err, RN_E_NOMEM, "picture: out of memory for its tokens");
 }

@@ -5,6 +5,8 @@
 #define RN_ENGINE_VISION_PICTURE_ROWS_H
 
 #include "formats/vision/vision_files.h"
+#include "tokenizer/id_list.h"
+#include "tokenizer/tokenizer.h"
 
 // p: what the pipeline made; its numbers are not read. g: the grid of each view.
 size_t picture_n_rows(const struct vision_info *v, const struct pixels *p, struct vision_grid g);
@@ -20,5 +22,9 @@ struct picture_piece {
 // The i-th piece of a picture in a prompt: all rows, in order, with the family's marks. false: there are no more.
 bool picture_piece_at(const struct vision_info *v, const struct pixels *p, struct vision_grid g, size_t i,
                       struct picture_piece *out);
+// Adds the ids of a piece: its text's, in which special tokens are understood, and so many times the token for rows. tok: not read where there is no text.
+// RN_E_NOMEM, and those of tokenizer_encode_more().
+rn_status picture_piece_add(const struct picture_piece *piece, const tokenizer *tok, int32_t token,
+                            struct id_list *to, rn_error *err);
 
 #endif
