@@ -15,6 +15,15 @@
 #define MATRIX_AND_BIAS(role, name, in, out)                                                                         \
     {role, name ".weight", in, out}, { role##_BIAS, name ".bias", out, .optional = true }
 
+// Of a layer with queries, keys and values one by one.
+#define VIT_LAYER_TENSORS                                                                                            \
+    NORM_AND_BIAS(ROLE_ATTN_NORM, "v.blk.%d.ln1"), NORM_AND_BIAS(ROLE_FFN_NORM, "v.blk.%d.ln2"),                     \
+        MATRIX_AND_BIAS(ROLE_Q, "v.blk.%d.attn_q", DIM_EMBD, DIM_Q),                                                 \
+        MATRIX_AND_BIAS(ROLE_K, "v.blk.%d.attn_k", DIM_EMBD, DIM_K),                                                 \
+        MATRIX_AND_BIAS(ROLE_V, "v.blk.%d.attn_v", DIM_EMBD, DIM_V),                                                 \
+        MATRIX_AND_BIAS(ROLE_O, "v.blk.%d.attn_out", DIM_O, DIM_EMBD),                                               \
+        MATRIX_AND_BIAS(ROLE_UP, "v.blk.%d.ffn_up", DIM_EMBD, DIM_FF),                                               \
+        MATRIX_AND_BIAS(ROLE_DOWN, "v.blk.%d.ffn_down", DIM_FF, DIM_EMBD)
 static const struct tensor_spec vit_tensors[] = {
     {ROLE_PATCH, "v.patch_embd.weight", DIM_PATCH, DIM_EMBD},
     {ROLE_PATCH_BIAS, "v.patch_embd.bias", DIM_EMBD, .optional = true},
@@ -22,14 +31,7 @@ static const struct tensor_spec vit_tensors[] = {
     {ROLE_POS_EMBD, "v.position_embd.weight", DIM_EMBD, DIM_CTX},
     NORM_IF_ANY(ROLE_EMBD_NORM, "v.pre_ln"),
     NORM_IF_ANY(ROLE_OUTPUT_NORM, "v.post_ln"),
-    NORM_AND_BIAS(ROLE_ATTN_NORM, "v.blk.%d.ln1"),
-    NORM_AND_BIAS(ROLE_FFN_NORM, "v.blk.%d.ln2"),
-    MATRIX_AND_BIAS(ROLE_Q, "v.blk.%d.attn_q", DIM_EMBD, DIM_Q),
-    MATRIX_AND_BIAS(ROLE_K, "v.blk.%d.attn_k", DIM_EMBD, DIM_K),
-    MATRIX_AND_BIAS(ROLE_V, "v.blk.%d.attn_v", DIM_EMBD, DIM_V),
-    MATRIX_AND_BIAS(ROLE_O, "v.blk.%d.attn_out", DIM_O, DIM_EMBD),
-    MATRIX_AND_BIAS(ROLE_UP, "v.blk.%d.ffn_up", DIM_EMBD, DIM_FF),
-    MATRIX_AND_BIAS(ROLE_DOWN, "v.blk.%d.ffn_down", DIM_FF, DIM_EMBD),
+    VIT_LAYER_TENSORS,
 };
 
 #define LAYER_NORM_IF_ANY(from, to, role)                                                                            \
@@ -78,14 +80,7 @@ static const struct tensor_spec qwen2_vit_tensors[] = {
 static const struct tensor_spec qwen2_vit_split_tensors[] = {
     {ROLE_PATCH, "v.patch_embd.weight", DIM_PATCH, DIM_EMBD},
     NORM_AND_BIAS(ROLE_OUTPUT_NORM, "v.post_ln"),
-    NORM_AND_BIAS(ROLE_ATTN_NORM, "v.blk.%d.ln1"),
-    NORM_AND_BIAS(ROLE_FFN_NORM, "v.blk.%d.ln2"),
-    MATRIX_AND_BIAS(ROLE_Q, "v.blk.%d.attn_q", DIM_EMBD, DIM_Q),
-    MATRIX_AND_BIAS(ROLE_K, "v.blk.%d.attn_k", DIM_EMBD, DIM_K),
-    MATRIX_AND_BIAS(ROLE_V, "v.blk.%d.attn_v", DIM_EMBD, DIM_V),
-    MATRIX_AND_BIAS(ROLE_O, "v.blk.%d.attn_out", DIM_O, DIM_EMBD),
-    MATRIX_AND_BIAS(ROLE_UP, "v.blk.%d.ffn_up", DIM_EMBD, DIM_FF),
-    MATRIX_AND_BIAS(ROLE_DOWN, "v.blk.%d.ffn_down", DIM_FF, DIM_EMBD),
+    VIT_LAYER_TENSORS,
 };
 static const struct op_spec qwen2_vit_begin[] = {{OP_VECTOR, .dst = BUF_PATCH},
                                                  LINEAR(BUF_PATCH, BUF_X, ROLE_PATCH, ROLE_NONE)};
