@@ -217,14 +217,15 @@ def lines_between_quotes_are_one_message():
 @test
 def a_resized_line_is_drawn_anew_from_its_first_row():
     chat = Chat()
+
+    def read_words():       # to the last one's end, so that nothing of it comes behind the next size
+        chat.read_times(b'd ', chat.shown.count(b'd ') + 20)
     chat.type(b'word ' * 20)
-    chat.read_times(b'w', chat.shown.count(b'w') + 20)
+    read_words()
     for columns, rows in ((40, 2), (100, 1), (200, 0)):
         at = len(chat.shown)
         fcntl.ioctl(chat.master, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
-        chat.read_times(b'w', chat.shown.count(b'w') + 20)
-        time.sleep(0.1)
-        chat.read_times(b'w', 1)
+        read_words()
         begin = (b'\x1b[%dA' % rows if rows else b'') + b'\r\x1b[J'
         check(chat.shown[at:].startswith(begin), columns, chat.shown[at:at + 40])
         drawn = chat.shown[at + len(begin):].decode().replace(' \x08', '')     # how libedit reaches the next row

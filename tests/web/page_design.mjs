@@ -96,7 +96,9 @@ test(async function one_button_sends_and_stops_and_the_context_is_measured() {
     assert.deepEqual(await shown(), ['send']);
     await page.unroute('**/v1/runnel/generate');
     await talk(page, 'N', 2);
-    const {used, size} = await page.evaluate(() => { const m = /^([\d,]+) of ([\d,]+) tokens$/.exec(document.querySelector('#context').innerText.trim()); return {used: Number(m[1].replaceAll(',', '')), size: Number(m[2].replaceAll(',', ''))}; });
+    // It is shown once the answer is kept, shortly after its state says that it is done.
+    await page.waitForFunction(() => /^[\d,]+ of [\d,]+ tokens$/.test(document.querySelector('#context').innerText.trim()));
+    const [used, size] = (await page.innerText('#context')).trim().split(' of ').map(n => parseInt(n.replaceAll(',', ''), 10));
     assert.ok(used > 20 && size === 512, `${used} of ${size}`);
   });
 });
