@@ -16,6 +16,8 @@ static const struct {
         [BUF_TAP... BUF_LAST_TAP] = {DIM_EMBD, ROWS_WANTED},
 };
 
+_Static_assert(N_BUFS - 1 <= PROGRAM_MAX_BUFFERS, "a program has room for every buffer and tap");
+
 // Buffers are numbered from 0 in a program; BUF_NONE is -1 there.
 static int8_t buffer(enum buf b) { return (int8_t)(b - 1); }
 
