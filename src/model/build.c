@@ -1,6 +1,7 @@
 // model/build.c - writes a model's program: the ops of its architecture, layer by layer, with the tensors bound.
 #include "base/alike.h"
 #include "base/mem.h"
+#include "formats/refusals.h"
 #include "model/model_private.h"
 #include <inttypes.h>
 #include <math.h>
@@ -24,6 +25,10 @@ static int8_t buffer(enum buf b) { return (int8_t)(b - 1); }
 static rn_status refuse_arch(const struct model *m, rn_error *err) {
     char nearest[256];
     struct alike alike;
+    const char *const reason = refusal_reason(m->h->arch, strlen(m->h->arch));
+    if (reason)
+        return fail(err, RN_E_UNSUPPORTED, "%s: architecture '%s' is not supported: %s", package_path(m->pkg),
+                    m->h->arch, reason);
     alike_init(&alike, m->h->arch, strlen(m->h->arch));
     for (const char *const *name = arch_names(); *name; name++) alike_offer(&alike, *name);
     return fail(err, RN_E_UNSUPPORTED,

@@ -223,6 +223,15 @@ def a_file_keeps_the_normalizer_and_the_places_of_added_tokens():
 
 
 @test
+def a_class_that_is_not_run_is_refused_with_the_reason():
+    row = MODELS['starcoder']
+    with Folder() as folder:
+        for name, why in (('T5ForConditionalGeneration', 'it is an encoder-decoder'), ('LLaDAModelLM', 'it is a diffusion model'), ('Rwkv7ForCausalLM', "RWKV's recurrence")):
+            source = write_formula_folder(folder / name, row['config'] | {'architectures': [name]}, row['shapes'])
+            runnel('info', '-m', source).fails(1, f'member architectures: "{name}" is not supported: {why}')
+
+
+@test
 def a_formula_makes_the_same_weights_everywhere():
     equal(list(array.array('f', numbers('model.norm.weight', [4]))), [0.5954513549804688, 0.6691970825195312, 0.6502456665039062, 0.775604248046875])
 

@@ -52,6 +52,8 @@ static struct tiny_model tiny(void) {
 }
 
 static void keys_unknown_arch(struct gguf_builder *b) { gb_str(b, "general.architecture", "mamba9"); }
+static void keys_t5(struct gguf_builder *b) { gb_str(b, "general.architecture", "t5"); }
+static void keys_diffusion(struct gguf_builder *b) { gb_str(b, "general.architecture", "llada-moe"); }
 static void keys_projector(struct gguf_builder *b) { gb_str(b, "general.type", "mmproj"); }
 static void keys_experts(struct gguf_builder *b) {
     gb_u32(b, "llama.expert_count", 8);
@@ -134,6 +136,14 @@ TEST(a_file_that_cannot_be_run_is_refused_with_file_tensor_and_shapes) {
          {"general.architecture", NULL, 0, {0}, keys_unknown_arch},
          RN_E_UNSUPPORTED,
          "tiny.gguf: architecture 'mamba9' (general.type 'model') is not supported; nearest: mamba2; docs/models.md lists all"},
+        {"an encoder-decoder",
+         {"general.architecture", NULL, 0, {0}, keys_t5},
+         RN_E_UNSUPPORTED,
+         "tiny.gguf: architecture 't5' is not supported: it is an encoder-decoder, whose decoder reads another text's rows"},
+        {"a diffusion model",
+         {"general.architecture", NULL, 0, {0}, keys_diffusion},
+         RN_E_UNSUPPORTED,
+         "tiny.gguf: architecture 'llada-moe' is not supported: it is a diffusion model"},
         {"a projector",
          {.keys = keys_projector},
          RN_E_UNSUPPORTED,

@@ -3,12 +3,17 @@
 #include "base/alike.h"
 #include "formats/folder/config_parts.h"
 #include "formats/folder/hf_wrappers.h"
+#include "formats/refusals.h"
 #include <stdio.h>
 #include <string.h>
 
 static rn_status not_supported(const char *member, const struct json_node *name, rn_error *err) {
     char nearest[512];
     struct alike alike;
+    const char *const reason = refusal_reason(name->text, name->n_text);
+    if (reason)
+        return fail(err, RN_E_UNSUPPORTED, "member %s: \"%.*s\" is not supported: %s", member, config_shown(name),
+                    name->text, reason);
     alike_init(&alike, name->text, name->n_text);
     for (size_t i = 0; hf_arch_at(i); i++) alike_offer(&alike, hf_arch_at(i)->class_name);
     return fail(err, RN_E_UNSUPPORTED, "member %s: \"%.*s\" is not supported; %sdocs/models.md lists all %zu", member,

@@ -1,0 +1,42 @@
+// formats/refusals.c - see refusals.h.
+#include "formats/refusals.h"
+#include <stdbool.h>
+#include <string.h>
+
+static const char diffusion[] = "it is a diffusion model, which does not write its text from left to right",
+                  two_parts[] = "it is an encoder-decoder, whose decoder reads another text's rows",
+                  sound[] = "it makes sound, not text",
+                  pictures[] = "it reads pictures, and is a part of another model",
+                  rwkv[] = "RWKV's recurrence is not computed here",
+                  image_tokens[] = "tokens of pictures are never written, which no key of its files says";
+
+static const struct {
+    const char *names, *reason; // names stand between spaces
+} refusals[] = {
+    {" dream llada llada-moe rnd1 diffusion-gemma DreamModel DreamForCausalLM LLaDAModelLM LLaDAForCausalLM "
+     "LLaDAMoEModelLM RND1 DiffusionGemmaForCausalLM ",
+     diffusion},
+    {" t5 t5encoder T5ForConditionalGeneration T5EncoderModel MT5ForConditionalGeneration UMT5ForConditionalGeneration "
+     "UMT5EncoderModel BartForConditionalGeneration MBartForConditionalGeneration MarianMTModel "
+     "PegasusForConditionalGeneration M2M100ForConditionalGeneration LongT5ForConditionalGeneration "
+     "SwitchTransformersForConditionalGeneration WhisperForConditionalGeneration ",
+     two_parts},
+    {" wavtokenizer-dec ", sound},
+    {" clip CLIPModel CLIPVisionModel SiglipVisionModel ", pictures},
+    {" rwkv6 rwkv6qwen2 rwkv7 arwkv7 RwkvForCausalLM Rwkv6ForCausalLM RWKV6Qwen2ForCausalLM Rwkv7ForCausalLM "
+     "RwkvHybridForCausalLM ",
+     rwkv},
+    {" chameleon ChameleonForConditionalGeneration ", image_tokens},
+};
+
+static bool is_listed(const char *names, const char *name, size_t n) {
+    for (const char *at = names; (at = strchr(at, ' ')) && at[1]; at++)
+        if (strncmp(at + 1, name, n) == 0 && at[1 + n] == ' ') return true;
+    return false;
+}
+
+const char *refusal_reason(const char *name, size_t n) {
+    for (size_t i = 0; n > 0 && i < sizeof refusals / sizeof *refusals; i++)
+        if (is_listed(refusals[i].names, name, n)) return refusals[i].reason;
+    return NULL;
+}
