@@ -27,6 +27,7 @@ const char *op_kind_name(enum op_kind k) {
                                                   [OP_MUL] = "mul",
                                                   [OP_CONV] = "conv",
                                                   [OP_SSM] = "ssm",
+                                                  [OP_SCAN] = "scan",
                                                   [OP_DELTA] = "delta",
                                                   [OP_GATHER] = "gather",
                                                   [OP_CLAMP] = "clamp"};
@@ -43,6 +44,7 @@ size_t op_vector_numbers(const struct program *p, const struct op *o) {
     case OP_EXPERTS: return p->matrices[o->weights.matrix].n_slices * p->matrices[o->weights.matrix].n_out;
     case OP_ROUTE: return (size_t)p->routing.n_expert;
     case OP_CONV: return (size_t)q->d_conv * (size_t)o->width;
+    case OP_SCAN: return (size_t)q->key_dim * (size_t)o->width;
     case OP_SSM:
     case OP_DELTA: return (size_t)q->n_head;
     default: return 0;
@@ -50,7 +52,7 @@ size_t op_vector_numbers(const struct program *p, const struct op *o) {
 }
 
 size_t op_vector2_numbers(const struct program *p, const struct op *o) {
-    return o->kind == OP_CONV ? (size_t)o->width : op_vector_numbers(p, o);
+    return o->kind == OP_CONV || o->kind == OP_SCAN ? (size_t)o->width : op_vector_numbers(p, o);
 }
 
 size_t op_adapter_numbers(const struct program *p, const struct op *o) {

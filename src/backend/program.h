@@ -107,6 +107,8 @@ enum op_kind {
     OP_CONV,
     // dst = state space model of src = (x, b, c) with time steps src2; vec: a of each head, vec2: d
     OP_SSM,
+    // dst = state space model of src = (x, b, c) with a time step src2 for each number of x; vec: a of each state and number, vec2: d
+    OP_SCAN,
     // dst = delta rule of src = (q, k, v) by src2 = (beta, alpha of each head); vec: a, vec2: bias
     // of alpha
     OP_DELTA,
@@ -204,7 +206,7 @@ struct op {
     struct {
         bool is_weighted;
     } experts_sum;
-    // OP_CONV, OP_SSM, OP_DELTA: where in a sequence's state the op's part of it begins, in floats
+    // OP_CONV, OP_SSM, OP_SCAN, OP_DELTA: where in a sequence's state the op's part of it begins, in floats
     struct {
         size_t at;
     } state;
@@ -261,7 +263,10 @@ struct rope_table {
 enum routing_scores {
     ROUTING_SOFTMAX, // over all experts
     ROUTING_SIGMOID, // of each
-    ROUTING_LOGITS   // the logits themselves; weights are the softmax over the chosen ones
+    ROUTING_LOGITS,  // the logits themselves; weights are the softmax over the chosen ones
+    // The same logits; the weight of each choice is its softmax over it and those not chosen before it that come near: that fall short
+    // of it by at most `margin`, in parts of the larger magnitude of both (SparseMixer, 2409.12136).
+    ROUTING_RIVALS
 };
 #define ROUTING_MAX_GROUP_BEST 2
 struct routing {
@@ -271,6 +276,7 @@ struct routing {
     int32_t group_best;            // a group's score is the sum of this many of its best scores
     bool is_normalized;            // weights are divided by their sum
     float scale;                   // and multiplied by this
+    float margin;                  // of ROUTING_RIVALS
 };
 
 struct program {

@@ -71,6 +71,7 @@ static const struct {
     [OP_MUL] = {SRC | DST, 0},
     [OP_CONV] = {SRC | DST | VEC, VEC2 | STATE},
     [OP_SSM] = {SRC | SRC2 | DST | VEC | VEC2, STATE},
+    [OP_SCAN] = {SRC | SRC2 | DST | VEC | VEC2, STATE},
     [OP_DELTA] = {SRC | SRC2 | DST | VEC | VEC2, STATE},
     [OP_GATHER] = {SRC | DST, 0},
     [OP_CLAMP] = {DST | CLAMP, 0},

@@ -65,6 +65,7 @@ static struct hparams as_in_files(const struct hparams *h, const struct arch_fac
     if (f->attn_unscaled) w.attn_scale = 0;
     if (f->swa_is_chunk) w.n_swa = h->n_chunk;
     if (f->short_conv) w.ssm_d_inner = 0;
+    if (f->scans) w.ssm_n_head = h->ssm_dt_rank;
     w.n_layer += h->n_layer_after;
     return w;
 }
@@ -147,6 +148,9 @@ static void put_own(gguf_writer *w, const struct hparams *h, const struct arch_f
         put_own_bool(w, h, "runnel.yarn_exact_ramp", h->rope_exact_ramp, log);
     if (h->residual_of_norm) put_own_bool(w, h, "runnel.residual_of_norm", true, log);
     if (h->ffn_act != 0) put_own_number(w, h, "runnel.hidden_act", AT(ffn_act), log);
+    if (h->n_embd_token != 0) put_own_number(w, h, "runnel.token_embedding_length", AT(n_embd_token), log);
+    if (h->norms_after) put_own_bool(w, h, "runnel.norms_after", true, log);
+    if (h->alibi_scaled) put_own_bool(w, h, "runnel.alibi_scaled", true, log);
     if (h->ssm_dt_least != 0) put_own_number(w, h, "runnel.time_step_least", AT(ssm_dt_least), log);
     if (h->ssm_dt_most != 0) put_own_number(w, h, "runnel.time_step_most", AT(ssm_dt_most), log);
     if (h->qk_norm != hparams_qk_norm_by_rule(f, h->n_expert)) put_own_bool(w, h, "runnel.qk_norm", h->qk_norm, log);
@@ -183,6 +187,7 @@ static void put_hparams(gguf_writer *w, const struct hparams *h, const log_sink 
     gguf_put_u32(w, metadata_key_of(h, "vocab_size").text, (uint32_t)h->n_vocab);
     if (h->head_dim_nope)
         gguf_put_u32(w, metadata_key_of(h, "attention.key_length_mla").text, (uint32_t)(h->head_dim_nope + h->n_rot));
+    if (f->puts_both_eps) gguf_put_f32(w, metadata_key_of(h, "attention.layer_norm_epsilon").text, h->norm_eps);
     put_scaling(w, h);
     put_sections(w, h);
     if (h->pooling != POOLING_NOT_SAID)

@@ -49,8 +49,9 @@ static void put_widths(gguf_writer *w, const struct hparams *h, const struct arc
         if (!row->is_per_layer || (of_kv && f->recurrent == RECURRENT_ALL)) continue;
         // Layers with a recurrent state have no key heads. In some architectures a 0 there marks
         // them, so the array is needed; others do not depend on it.
-        if (is_even(h, row, !of_kv || f->recurrent == RECURRENT_WITHOUT_KV, &all)) {
-            put_int(w, h, name, all);
+        if (is_even(h, row, !of_kv || f->recurrent == RECURRENT_WITHOUT_KV || f->recurrent == RECURRENT_IN_TURN,
+                    &all)) {
+            put_int(w, h, name, f->ff_is_halved && row->at == offsetof(struct raw_hparams, hp.n_ff) ? 2 * all : all);
             continue;
         }
         gguf_put_array(w, metadata_key_of(h, name).text, GGUF_I32, (uint64_t)n_in_file(h));

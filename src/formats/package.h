@@ -51,7 +51,8 @@ enum layer_flag {
     LAYER_EXPERTS = 4,   // a mixture of experts instead of (or besides) the dense feed-forward
     LAYER_NO_ROPE = 8,   // no rotary position embedding
     LAYER_SHARED_KV = 16,
-    LAYER_NO_FFN = 32 // no feed-forward part (mamba)
+    LAYER_NO_FFN = 32,  // no feed-forward part (mamba)
+    LAYER_NO_MIXER = 64 // neither attention nor a state (nemotron_h)
 };
 struct layer_hparams {
     uint32_t flags; // enum layer_flag
@@ -72,6 +73,8 @@ struct hparams {
     int32_t n_vocab; // rows of the embedding; the token list may be shorter
     int32_t n_ctx_train;
     int32_t n_embd, n_layer;
+    int32_t n_embd_token; // opt: width of the embedding, which a matrix widens and another narrows again; 0: n_embd
+    bool norms_after;     // opt: a block's norm is behind it
     // next-token-prediction layers after these, which are not part of the main model
     int32_t n_layer_after;
     // Of all layers; where layers differ, the largest value. layers[] has the value of each layer.
@@ -114,6 +117,7 @@ struct hparams {
     int32_t n_token_types;    // encoders: parts of a pair of texts that have an embedding of their own; 0: none
     bool sees_whole_text;     // a row attends to all rows of its text, not only to those before it (encoders)
     float alibi_max_bias;     // > 0: ALiBi instead of rotary embedding
+    bool alibi_scaled;        // its slopes are scaled as q . k is (falcon)
     int32_t attn_temp_length; // of enum temperature_rule (formats/hparams/arch_facts.h); 0: none
     float attn_temp_scale;
     bool qk_norm;           // llama4: queries and keys that are rotated are normed
@@ -125,11 +129,16 @@ struct hparams {
     enum expert_gating expert_gating;
     bool expert_weights_norm;   // weights of the chosen experts are divided by their sum
     float expert_weights_scale; // and multiplied by this; 1: no scaling
+    float router_softcap;       // of the router's logits; 0: none
+    float
+        router_margin; // phimoe: scores that fall short of the best by more than this part of it are no rivals; 0: all are
     // Latent attention (deepseek2): ranks, and the parts of a head. 0: none.
     int32_t q_lora_rank, kv_lora_rank, head_dim_nope, mla_head_dim_v;
     // Recurrent layers; 0: none.
     int32_t ssm_d_conv, ssm_d_inner, ssm_d_state, ssm_n_head, ssm_n_group;
     float ssm_dt_least, ssm_dt_most; // limits of time steps; most 0: none
+    int32_t ssm_dt_rank;             // mamba: width of what time steps are computed from; 0: a step for each head
+    bool ssm_norms;                  // mamba: what time steps are computed from, and the keys, are normed
     // of the feed-forward part, 1 + enum act_fn (tensor/act_fn.h); 0: the architecture's own
     int32_t ffn_act;
     // gemma4: width of the per-layer embedding. 0: none.

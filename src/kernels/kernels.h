@@ -179,6 +179,17 @@ struct ssm_step {
     float dt, decay, d;
     float *y; // [head_dim]
 };
+// Mamba's, whose decay differs from channel to channel and from state to state (Gu and Dao 2023, 2312.00752): for n channels.
+struct scan_step {
+    size_t n, d_state, stride;
+    float *state;       // [d_state][stride]
+    const float *x, *d; // [n]
+    const float *dt;    // [n]
+    const float *decay; // [d_state][n]
+    const float *b, *c; // [d_state]
+    float *held;        // [n] scratch
+    float *y;           // [n]
+};
 // The gated delta rule (Yang et al. 2024, 2412.06464).
 struct delta_step {
     size_t head_dim, v_dim;
@@ -239,6 +250,7 @@ struct kernel_set {
     void (*conv_step)(const float *x, float *state, const float *taps, size_t d_conv, size_t stride, size_t n,
                       float *y);
     void (*ssm_step)(const struct ssm_step *s);
+    void (*scan_step)(const struct scan_step *s);
     void (*delta_step)(const struct delta_step *s);
 
     int8_probe_fn int8_probe; // NULL: the next lower set's is used (kernels/probe.h)

@@ -34,6 +34,23 @@ static inline void ssm_step(const struct ssm_step *s, float *restrict state, con
     for (size_t p = 0; p < s->head_dim; p++) y[p] = fmaf(s->d, x[p], y[p]);
 }
 
+// state[k][i] = state[k][i] * decay[k][i] + b[k] * (dt[i] * x[i]); y[i] = sum over k of c[k] * state[k][i], plus d[i] * x[i].
+static inline void scan_step(const struct scan_step *s, float *restrict state, const float *restrict x,
+                             float *restrict held, float *restrict y) {
+    for (size_t i = 0; i < s->n; i++) {
+        y[i] = 0;
+        held[i] = s->dt[i] * x[i];
+    }
+    for (size_t k = 0; k < s->d_state; k++, state += s->stride) {
+        const float b = s->b[k], c = s->c[k], *const decay = s->decay + k * s->n;
+        for (size_t i = 0; i < s->n; i++) {
+            state[i] = fmaf(b, held[i], state[i] * decay[i]);
+            y[i] = fmaf(c, state[i], y[i]);
+        }
+    }
+    for (size_t i = 0; i < s->n; i++) y[i] = fmaf(s->d[i], x[i], y[i]);
+}
+
 // The state decays; its value for the key k moves towards v by the share beta; y is its value for
 // the query q.
 static inline void delta_step(const struct delta_step *s, float *restrict state, const float *restrict v,
@@ -58,6 +75,7 @@ static inline void delta_step(const struct delta_step *s, float *restrict state,
     void set##_conv_step(const float *x, float *state, const float *taps, size_t d_conv, size_t stride, size_t n,    \
                          float *y);                                                                                  \
     void set##_ssm_step(const struct ssm_step *s);                                                                   \
+    void set##_scan_step(const struct scan_step *s);                                                                 \
     void set##_delta_step(const struct delta_step *s)
 #define RECUR_DEFINE(set)                                                                                            \
     void set##_conv_step(const float *x, float *state, const float *taps, size_t d_conv, size_t stride, size_t n,    \
@@ -65,8 +83,11 @@ static inline void delta_step(const struct delta_step *s, float *restrict state,
         conv_step(x, state, taps, d_conv, stride, n, y);                                                             \
     }                                                                                                                \
     void set##_ssm_step(const struct ssm_step *s) { ssm_step(s, s->state, s->x, s->y); }                             \
+    void set##_scan_step(const struct scan_step *s) { scan_step(s, s->state, s->x, s->held, s->y); }                 \
     void set##_delta_step(const struct delta_step *s) { delta_step(s, s->state, s->v, s->held, s->y); }              \
     _Static_assert(1, "")
-#define RECUR(set) .conv_step = set##_conv_step, .ssm_step = set##_ssm_step, .delta_step = set##_delta_step
+#define RECUR(set)                                                                                                   \
+    .conv_step = set##_conv_step, .ssm_step = set##_ssm_step, .scan_step = set##_scan_step,                          \
+    .delta_step = set##_delta_step
 
 #endif

@@ -32,6 +32,8 @@ uint32_t arch_model_flags(const struct hparams *h) {
     if (h->qk_norm) flags |= MODEL_QK_NORM;
     if (h->q_lora_rank > 0) flags |= MODEL_Q_LORA;
     if (h->residual_of_norm) flags |= MODEL_RESIDUAL_OF_NORM;
+    if (h->norms_after) flags |= MODEL_NORMS_AFTER;
+    if (h->ssm_norms) flags |= MODEL_SSM_NORMS;
     return flags;
 }
 

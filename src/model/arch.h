@@ -12,10 +12,12 @@
 
 // Flags of a model, in addition to those of its layers (enum layer_flag of formats/package.h).
 enum model_flag {
-    MODEL_SEQUENTIAL = 1 << 16,      // the feed-forward block reads what attention has been added to
-    MODEL_QK_NORM = 1 << 17,         // llama4: queries and keys that are rotated are normed
-    MODEL_Q_LORA = 1 << 18,          // latent attention: queries come from a latent vector of their own
-    MODEL_RESIDUAL_OF_NORM = 1 << 19 // what a block adds is added to what it read
+    MODEL_SEQUENTIAL = 1 << 16,       // the feed-forward block reads what attention has been added to
+    MODEL_QK_NORM = 1 << 17,          // llama4: queries and keys that are rotated are normed
+    MODEL_Q_LORA = 1 << 18,           // latent attention: queries come from a latent vector of their own
+    MODEL_RESIDUAL_OF_NORM = 1 << 19, // what a block adds is added to what it read
+    MODEL_NORMS_AFTER = 1 << 20,      // opt: a block's norm is behind it
+    MODEL_SSM_NORMS = 1 << 21         // hparams.ssm_norms
 };
 
 // Where a tensor or an op is present. Fields that are 0 do not restrict it.

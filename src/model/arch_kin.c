@@ -58,6 +58,53 @@ static const struct op_spec hunyuan_layer[] = {
 const struct arch arch_hunyuan = {TENSORS(hunyuan_tensors), BEGIN(begin), LAYER(hunyuan_layer), END(end),
                                   .rope_halves = true};
 
+// Qwen (2309.16609): one matrix with biases for queries, keys and values.
+static const struct tensor_spec qwen_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION_FUSED,
+                                                  TENSORS_FFN_NORM, TENSORS_FFN_GATED};
+const struct arch arch_qwen = {TENSORS(qwen_tensors), BEGIN(begin), LAYER(gated_layer), END(end),
+                               .rope_halves = true};
+
+// PLaMo (Preferred Networks 2023): both blocks read one norm.
+static const struct tensor_spec plamo_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION,
+                                                   TENSORS_FFN_GATED};
+static const struct op_spec plamo_layer[] = {
+    TO_QKV,
+    OPS_ROPE,
+    OPS_ATTEND,
+    ADD(BUF_DELTA, BUF_X),
+    OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+    ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_plamo = {TENSORS(plamo_tensors), BEGIN(begin), LAYER(plamo_layer), END(end),
+                                .rope_halves = true};
+
+// BitNet b1.58 (2402.17764): norms before the last matrix of each block.
+static const struct tensor_spec bitnet_tensors[] = {TENSORS_HEAD,
+                                                    TENSORS_ATTN_NORM,
+                                                    TENSORS_ATTENTION,
+                                                    {ROLE_ATTN_SUB_NORM, "blk.%d.attn_sub_norm.weight", DIM_O},
+                                                    TENSORS_FFN_NORM,
+                                                    TENSORS_FFN_GATED,
+                                                    {ROLE_FFN_SUB_NORM, "blk.%d.ffn_sub_norm.weight", DIM_FF}};
+static const struct op_spec bitnet_layer[] = {
+    TO_QKV,
+    OPS_ROPE,
+    {OP_STORE_KV, .src = BUF_K, .src2 = BUF_V},
+    {OP_ATTEND, .src = BUF_Q, .dst = BUF_ATTENDED},
+    RMS_NORM(BUF_ATTENDED, BUF_ATTENDED, ROLE_ATTN_SUB_NORM),
+    LINEAR(BUF_ATTENDED, BUF_DELTA, ROLE_O, ROLE_O_BIAS),
+    ADD(BUF_DELTA, BUF_X),
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
+    LINEAR(BUF_NORMED, BUF_GATE, ROLE_GATE, ROLE_GATE_BIAS),
+    LINEAR(BUF_NORMED, BUF_UP, ROLE_UP, ROLE_UP_BIAS),
+    {OP_GATE, .src = BUF_GATE, .src2 = BUF_UP, .dst = BUF_GATE, .fn = ACT_FN_SILU, .is_ffn = true},
+    RMS_NORM(BUF_GATE, BUF_GATE, ROLE_FFN_SUB_NORM),
+    LINEAR(BUF_GATE, BUF_DELTA, ROLE_DOWN, ROLE_DOWN_BIAS),
+    ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_bitnet = {TENSORS(bitnet_tensors), BEGIN(begin), LAYER(bitnet_layer), END(end),
+                                 .rope_halves = true};
+
 // ---- layer norms ----------------------------------------------------------------------------------------------------
 
 // Nemotron-4 (2402.16819): squared ReLU, part of a head rotated.
@@ -94,6 +141,9 @@ static const struct op_spec orion_layer[] = {
     LAYER_OF_LAYER_NORMS(OPS_ROPE, OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU))};
 const struct arch arch_orion = {TENSORS(orion_tensors), BEGIN(begin), LAYER(orion_layer), END(layer_norm_end),
                                 .rope_halves = true};
+
+// Maincoder (Maincode 2025): the same, rotated pair by pair. With layers of Hunyuan's, above.
+const struct arch arch_maincoder = {TENSORS(hunyuan_tensors), BEGIN(begin), LAYER(hunyuan_layer), END(end)};
 
 // ---- experts --------------------------------------------------------------------------------------------------------
 

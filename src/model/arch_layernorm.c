@@ -24,9 +24,52 @@ static const struct op_spec gpt2_begin[] = {
     NORM_1, OPS_QKV(BUF_NORMED), OPS_ATTEND, ADD(BUF_DELTA, BUF_X), NORM_2,                                          \
         OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, fn), ADD(BUF_DELTA, BUF_X)
 static const struct op_spec gpt2_layer[] = {GPT2_LAYER(ACT_FN_GELU_TANH)};
-static const struct op_spec opt_layer[] = {GPT2_LAYER(ACT_FN_RELU)};
 const struct arch arch_gpt2 = {TENSORS(gpt2_tensors), BEGIN(gpt2_begin), LAYER(gpt2_layer), END(end)};
-const struct arch arch_opt = {TENSORS(gpt2_tensors), BEGIN(gpt2_begin), LAYER(opt_layer), END(end)};
+
+// OPT; that of 350M has norms behind blocks and narrower embeddings.
+#define IF_AFTER  .when.only = MODEL_NORMS_AFTER
+#define IF_BEFORE .when.unless = MODEL_NORMS_AFTER
+#define OPT_NORM(from, to, role, role_bias, ...)                                                                     \
+    {OP_LAYER_NORM, .src = from, .dst = to, .vec = role, .vec2 = role_bias, __VA_ARGS__}
+static const struct tensor_spec opt_tensors[] = {
+    {ROLE_TOKEN_EMBD, "token_embd.weight", DIM_EMBD_TOKEN, DIM_VOCAB},
+    {ROLE_EMBD_IN, "runnel.embd_in.weight", DIM_EMBD_TOKEN, DIM_EMBD, .optional = true},
+    {ROLE_EMBD_OUT, "runnel.embd_out.weight", DIM_EMBD, DIM_EMBD_TOKEN, .optional = true},
+    {ROLE_POS_EMBD, "position_embd.weight", DIM_EMBD, DIM_CTX},
+    {ROLE_OUTPUT_NORM, "output_norm.weight", DIM_EMBD, IF_BEFORE},
+    {ROLE_OUTPUT_NORM_BIAS, "output_norm.bias", DIM_EMBD, IF_BEFORE},
+    {ROLE_OUTPUT, "output.weight", DIM_EMBD_TOKEN, DIM_VOCAB, .optional = true, .fallback = ROLE_TOKEN_EMBD},
+    TENSORS_NORM_1,
+    TENSORS_ATTENTION_FUSED,
+    TENSORS_NORM_2,
+    TENSORS_FFN_PLAIN};
+static const struct op_spec opt_begin[] = {
+    {OP_EMBED, .dst = BUF_X, .matrix = ROLE_TOKEN_EMBD, .factor = FACTOR_EMBD, .when.unless_role = ROLE_EMBD_IN},
+    {OP_EMBED, .dst = BUF_INPUT, .matrix = ROLE_TOKEN_EMBD, .factor = FACTOR_EMBD, .when.if_role = ROLE_EMBD_IN},
+    LINEAR(BUF_INPUT, BUF_X, ROLE_EMBD_IN, ROLE_NONE),
+    {OP_EMBED_POS, .dst = BUF_NORMED, .matrix = ROLE_POS_EMBD},
+    ADD(BUF_NORMED, BUF_X)};
+static const struct op_spec opt_layer[] = {
+    OPT_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM, ROLE_ATTN_NORM_BIAS, IF_BEFORE),
+    {OP_COPY, .src = BUF_X, .dst = BUF_NORMED, IF_AFTER},
+    OPS_QKV(BUF_NORMED),
+    OPS_ATTEND,
+    ADD(BUF_DELTA, BUF_X),
+    OPT_NORM(BUF_X, BUF_X, ROLE_ATTN_NORM, ROLE_ATTN_NORM_BIAS, IF_AFTER),
+    OPT_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM, ROLE_FFN_NORM_BIAS, IF_BEFORE),
+    {OP_COPY, .src = BUF_X, .dst = BUF_NORMED, IF_AFTER},
+    OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, ACT_FN_RELU),
+    ADD(BUF_DELTA, BUF_X),
+    OPT_NORM(BUF_X, BUF_X, ROLE_FFN_NORM, ROLE_FFN_NORM_BIAS, IF_AFTER),
+};
+static const struct op_spec opt_end[] = {
+    OPS_LAST,
+    OPT_NORM(BUF_LAST, BUF_HIDDEN, ROLE_OUTPUT_NORM, ROLE_OUTPUT_NORM_BIAS, IF_BEFORE),
+    {OP_COPY, .src = BUF_LAST, .dst = BUF_HIDDEN, IF_AFTER},
+    LINEAR(BUF_HIDDEN, BUF_HIDDEN_TOKEN, ROLE_EMBD_OUT, ROLE_NONE),
+    {OP_COPY, .src = BUF_HIDDEN, .dst = BUF_HIDDEN_TOKEN, .when.unless_role = ROLE_EMBD_OUT},
+    LINEAR(BUF_HIDDEN_TOKEN, BUF_LOGITS, ROLE_OUTPUT, ROLE_NONE)};
+const struct arch arch_opt = {TENSORS(opt_tensors), BEGIN(opt_begin), LAYER(opt_layer), END(opt_end)};
 
 // ---- ALiBi (Press et al. 2021, 2108.12409; BLOOM: 2211.05100) -----------------------------------------------------------------
 
@@ -54,6 +97,29 @@ static const struct op_spec bloom_layer[] = {
     ADD(BUF_DELTA, BUF_X),
 };
 const struct arch arch_bloom = {TENSORS(bloom_tensors), BEGIN(bloom_begin), LAYER(bloom_layer), END(end)};
+
+// MPT (MosaicML 2023): norms without biases, queries, keys and values within bounds.
+#define TENSOR_BIAS_IF_ANY(role, name) {role, name, DIM_EMBD, .optional = true}
+static const struct tensor_spec mpt_tensors[] = {TENSORS_EMBD,
+                                                 TENSORS_OUTPUT,
+                                                 TENSOR_BIAS_IF_ANY(ROLE_OUTPUT_NORM_BIAS, "output_norm.bias"),
+                                                 TENSORS_ATTN_NORM,
+                                                 TENSOR_BIAS_IF_ANY(ROLE_ATTN_NORM_BIAS, "blk.%d.attn_norm.bias"),
+                                                 TENSORS_ATTENTION_FUSED,
+                                                 TENSORS_FFN_NORM,
+                                                 TENSOR_BIAS_IF_ANY(ROLE_FFN_NORM_BIAS, "blk.%d.ffn_norm.bias"),
+                                                 TENSORS_FFN_PLAIN};
+static const struct op_spec mpt_layer[] = {
+    NORM_1,
+    OPS_QKV(BUF_NORMED),
+    OPS_CLAMP_QKV,
+    OPS_ATTEND,
+    ADD(BUF_DELTA, BUF_X),
+    NORM_2,
+    OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, ACT_FN_GELU),
+    ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_mpt = {TENSORS(mpt_tensors), BEGIN(begin), LAYER(mpt_layer), END(end)};
 
 // ---- rotary positions -----------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@
     ROW(ONE, 1) \
     ROW(EMBD, h->n_embd) \
     ROW(EMBD_TWICE, 2 * DIM(EMBD)) \
+    ROW(EMBD_TOKEN, h->n_embd_token ? h->n_embd_token : h->n_embd) \
     ROW(EMBD_THRICE, 3 * DIM(EMBD)) \
     ROW(TOKENS, h->n_vocab) /* of rows: VOCAB but in draft heads with fewer logits (build.c) */ \
     ROW(VOCAB, h->n_vocab) \
@@ -61,6 +62,7 @@
     ROW(PLE_ALL, DIM(LAYERS) * DIM(PLE))           /* of all layers side by side */ \
     ROW(PLE_BEFORE, (size_t)(i_layer > 0 ? i_layer : 0) * DIM(PLE))  /* where this layer's is */ \
     ROW(PATCH, h->n_patch)                         /* what a vision part reads */ \
+    ROW(INPUT, DIM(PATCH) ? DIM(PATCH) : DIM(EMBD_TOKEN)) \
     /* Recurrent layers. */ \
     ROW(SSM_INNER, h->ssm_d_inner)                 /* results of all heads */ \
     ROW(SSM_HEADS, h->ssm_n_head) \
@@ -72,7 +74,15 @@
     ROW(CONV_TAPS, h->ssm_d_conv)                  /* steps that the convolution covers */ \
     ROW(CONV, DIM(SSM_INNER) + 2 * DIM(SSM_GROUPS) * (size_t)h->ssm_d_state)  /* its channels */ \
     ROW(CONV_THRICE, 3 * DIM(CONV)) \
-    ROW(SSM_IN, DIM(SSM_INNER) + DIM(CONV) + DIM(SSM_HEADS))
+    ROW(SSM_IN, DIM(SSM_INNER) + DIM(CONV) + DIM(SSM_HEADS)) \
+    /* Mamba. */ \
+    ROW(SSM_INNER_TWICE, 2 * DIM(SSM_INNER)) \
+    ROW(DT_RANK, h->ssm_dt_rank)                   /* what time steps are computed from */ \
+    ROW(LATENT, DIM(Q_LORA) ? DIM(Q_LORA) : DIM(DT_RANK))  /* what queries or time steps are computed from */ \
+    ROW(SSM_STATE, h->ssm_d_state) \
+    ROW(SSM_X, DIM(DT_RANK) + 2 * DIM(SSM_STATE)) \
+    ROW(SCAN, DIM(SSM_INNER) + 2 * DIM(SSM_STATE))  /* what its states read */ \
+    ROW(SCAN_C, DIM(SSM_INNER) + DIM(SSM_STATE))
 // clang-format on
 
 enum dim {
@@ -91,6 +101,8 @@ enum role {
     ROLE_TOKEN_EMBD,
     ROLE_POS_EMBD,
     ROLE_TOKEN_TYPES, // embeddings of the parts of a pair of texts; the first is that of a text by itself
+    ROLE_EMBD_IN,     // from narrower embeddings to rows, and back for the head
+    ROLE_EMBD_OUT,
     ROLE_EMBD_NORM,
     ROLE_EMBD_NORM_BIAS,
     ROLE_OUTPUT_NORM,
@@ -121,6 +133,8 @@ enum role {
     ROLE_K_NORM,
     ROLE_K_NORM_BIAS,
     ROLE_SINKS,
+    ROLE_ATTN_GATE, // of what attention results in
+    ROLE_ATTN_SUB_NORM,
     ROLE_POST_ATTN_NORM,
     // Feed-forward.
     ROLE_FFN_NORM,
@@ -133,11 +147,14 @@ enum role {
     ROLE_UP_BIAS,
     ROLE_DOWN_BIAS,
     ROLE_POST_FFN_NORM,
+    ROLE_FFN_SUB_NORM,
     // Latent attention.
     ROLE_Q_LORA,
+    ROLE_Q_LORA_BIAS,
     ROLE_Q_LORA_NORM,
     ROLE_Q_SPREAD,
     ROLE_KV_LORA,
+    ROLE_KV_LORA_BIAS,
     ROLE_KV_LORA_NORM,
     ROLE_K_HEADS,
     ROLE_V_HEADS,
@@ -192,6 +209,13 @@ enum role {
     ROLE_SSM_BETA,
     ROLE_SSM_ALPHA,
     ROLE_SSM_BETA_ALPHA,
+    ROLE_SSM_X,
+    ROLE_SSM_DT_LOW,
+    ROLE_SSM_B,
+    ROLE_SSM_C,
+    ROLE_SSM_DT_NORM,
+    ROLE_SSM_B_NORM,
+    ROLE_SSM_C_NORM,
     ROLE_CONV_IN,
     ROLE_CONV_IN_BIAS,
     ROLE_CONV_AFTER,
@@ -218,7 +242,8 @@ enum role {
 
 // ---- row buffers --------------------------------------------------------------------------------
 
-// ROW(name, width, rows): BUF_name holds DIM_width floats for each of those rows (enum op_rows).
+// ROW(name, width, rows): BUF_name holds DIM_width floats for each of those rows (enum op_rows). A program has room for
+// PROGRAM_MAX_BUFFERS, taps included: what no architecture has both of shares a buffer.
 // clang-format off
 #define BUFS(ROW) \
     ROW(X, EMBD, ALL)               /* the residual stream */ \
@@ -232,7 +257,7 @@ enum role {
     ROW(ATTENDED, O, ALL) \
     ROW(Q_TWICE, Q_TWICE, ALL) \
     ROW(Q_GATE, Q, ALL) \
-    ROW(Q_LORA, Q_LORA, ALL) \
+    ROW(LATENT, LATENT, ALL) \
     ROW(Q_SPREAD, Q_SPREAD, ALL) \
     ROW(O_SPREAD, O_SPREAD, ALL) \
     ROW(GATE, FF, ALL) \
@@ -253,16 +278,18 @@ enum role {
     ROW(SSM_Z, SSM_INNER, ALL)      /* gate of a recurrent layer */ \
     ROW(SSM_MIX, CONV, ALL) \
     ROW(SSM_CONV, CONV, ALL)        /* what its heads read */ \
-    ROW(SSM_DT, SSM_HEADS, ALL) \
-    ROW(SSM_BETA, SSM_HEADS, ALL) \
+    ROW(SSM_STEP, SSM_HEADS, ALL)   /* how far each head moves: its time step, or its beta */ \
     ROW(SSM_ALPHA, SSM_HEADS, ALL) \
     ROW(SSM_BETA_ALPHA, SSM_HEADS_TWICE, ALL) \
     ROW(SSM_Y, SSM_INNER, ALL)      /* their results */ \
+    ROW(SSM_KEY, SSM_STATE, ALL)    /* of all channels, and then their query */ \
+    ROW(SCAN, SCAN, ALL) \
     ROW(PAIR, EMBD_TWICE, ALL)      /* of a draft head: embedding, then input vector */ \
     ROW(TAPS, EMBD_THRICE, ALL)     /* and three taps of its base model */ \
-    ROW(PATCH, PATCH, ALL)          /* the input vector of a vision part */ \
+    ROW(INPUT, INPUT, ALL)          /* narrow embeddings, or the input vector of a vision part */ \
     ROW(LAST, EMBD, WANTED)         /* the residual stream after the last layer */ \
     ROW(HIDDEN, EMBD, WANTED)       /* and its final norm */ \
+    ROW(HIDDEN_TOKEN, EMBD_TOKEN, WANTED) \
     ROW(RANK_HIDDEN, EMBD, WANTED) \
     ROW(RANK, CLASSES, WANTED) \
     ROW(LOGITS, VOCAB, LOGITS)

@@ -31,13 +31,13 @@ static const struct op_spec end[] = {OPS_END_RMS};
 #define OPS_MAMBA2(from, to) \
     LINEAR(from, BUF_SSM_Z, ROLE_SSM_Z, ROLE_SSM_Z_BIAS), \
     LINEAR(from, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_SSM_MIX_BIAS), \
-    LINEAR(from, BUF_SSM_DT, ROLE_SSM_DT, ROLE_SSM_DT_BIAS), \
+    LINEAR(from, BUF_SSM_STEP, ROLE_SSM_DT, ROLE_SSM_DT_BIAS), \
     {OP_CONV, .src = BUF_SSM_MIX, .dst = BUF_SSM_CONV, .vec = ROLE_SSM_CONV, \
      .vec2 = ROLE_SSM_CONV_BIAS}, \
     {OP_ACTIVATE, .src = BUF_SSM_CONV, .dst = BUF_SSM_CONV, .fn = ACT_FN_SILU, RECURS}, \
-    {OP_ACTIVATE, .src = BUF_SSM_DT, .dst = BUF_SSM_DT, .fn = ACT_FN_SOFTPLUS, RECURS}, \
-    CLAMP(BUF_SSM_DT, FACTOR_DT_LEAST, FACTOR_DT_MOST, RECURS), \
-    {OP_SSM, .src = BUF_SSM_CONV, .src2 = BUF_SSM_DT, .dst = BUF_SSM_Y, .vec = ROLE_SSM_A, \
+    {OP_ACTIVATE, .src = BUF_SSM_STEP, .dst = BUF_SSM_STEP, .fn = ACT_FN_SOFTPLUS, RECURS}, \
+    CLAMP(BUF_SSM_STEP, FACTOR_DT_LEAST, FACTOR_DT_MOST, RECURS), \
+    {OP_SSM, .src = BUF_SSM_CONV, .src2 = BUF_SSM_STEP, .dst = BUF_SSM_Y, .vec = ROLE_SSM_A, \
      .vec2 = ROLE_SSM_D}, \
     {OP_GATE, .src = BUF_SSM_Z, .src2 = BUF_SSM_Y, .dst = BUF_SSM_Y, .fn = ACT_FN_SILU, RECURS}, \
     {OP_RMS_NORM, .src = BUF_SSM_Y, .dst = BUF_SSM_Y, .vec = ROLE_SSM_NORM, \
@@ -68,6 +68,51 @@ static const struct op_spec granitehybrid_layer[] = {
 };
 const struct arch arch_granitehybrid = {TENSORS(granitehybrid_tensors), BEGIN(begin), LAYER(granitehybrid_layer),
                                         END(end)};
+
+// Nemotron-H (2504.03624): each layer is one block, Mamba-2, attention, or a feed-forward part, which may be a mixture of experts.
+#define MIXES       .when.unless = LAYER_RECURRENT | LAYER_NO_MIXER
+#define IF_UP(role) .when.if_role = role
+static const struct tensor_spec nemotron_h_tensors[] = {
+    TENSORS_HEAD,
+    TENSORS_ATTN_NORM,
+    TENSORS_MAMBA2,
+    {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q, MIXES},
+    {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K, MIXES},
+    {ROLE_V, "blk.%d.attn_v.weight", DIM_EMBD, DIM_V, MIXES},
+    {ROLE_O, "blk.%d.attn_output.weight", DIM_O, DIM_EMBD, MIXES},
+    {ROLE_Q_BIAS, "blk.%d.attn_q.bias", DIM_Q, .optional = true, MIXES},
+    {ROLE_K_BIAS, "blk.%d.attn_k.bias", DIM_K, .optional = true, MIXES},
+    {ROLE_V_BIAS, "blk.%d.attn_v.bias", DIM_V, .optional = true, MIXES},
+    {ROLE_O_BIAS, "blk.%d.attn_output.bias", DIM_EMBD, .optional = true, MIXES},
+    TENSORS_FFN_PLAIN_UNLESS(LAYER_NO_FFN | LAYER_EXPERTS),
+    {ROLE_ROUTER, "blk.%d.ffn_gate_inp.weight", DIM_EMBD, DIM_EXPERTS, .when.only = LAYER_EXPERTS},
+    TENSORS_CHOICE_BIAS,
+    {ROLE_UP_EXPERTS, "blk.%d.ffn_up_exps.weight", DIM_EMBD, DIM_FF_EXPERT, DIM_EXPERTS, .when.only = LAYER_EXPERTS},
+    {ROLE_DOWN_EXPERTS, "blk.%d.ffn_down_exps.weight", DIM_FF_EXPERT, DIM_EMBD, DIM_EXPERTS,
+     .when.only = LAYER_EXPERTS},
+    {ROLE_UP_SHARED, "blk.%d.ffn_up_shexp.weight", DIM_EMBD, DIM_FF_SHARED, .when.only = LAYER_EXPERTS},
+    {ROLE_DOWN_SHARED, "blk.%d.ffn_down_shexp.weight", DIM_FF_SHARED, DIM_EMBD, .when.only = LAYER_EXPERTS},
+};
+static const struct op_spec nemotron_h_layer[] = {
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
+    OPS_MAMBA2(BUF_NORMED, BUF_DELTA),
+    OPS_QKV(BUF_NORMED),
+    OPS_ATTEND,
+    LINEAR(BUF_NORMED, BUF_UP, ROLE_UP, ROLE_UP_BIAS),
+    {OP_ACTIVATE, .src = BUF_UP, .dst = BUF_UP, .fn = ACT_FN_RELU_SQUARED, IF_UP(ROLE_UP)},
+    LINEAR(BUF_UP, BUF_DELTA, ROLE_DOWN, ROLE_DOWN_BIAS),
+    OPS_ROUTE(BUF_NORMED),
+    EXPERTS(BUF_NORMED, BUF_PARTS_UP, ROLE_UP_EXPERTS, ROLE_NONE, .reads_parts = false),
+    {OP_ACTIVATE, .src = BUF_PARTS_UP, .dst = BUF_PARTS_UP, .fn = ACT_FN_RELU_SQUARED, IF_EXPERTS},
+    EXPERTS(BUF_PARTS_UP, BUF_PARTS_DOWN, ROLE_DOWN_EXPERTS, ROLE_NONE, .reads_parts = true),
+    EXPERTS_SUM(BUF_DELTA, true),
+    LINEAR(BUF_NORMED, BUF_UP_SHARED, ROLE_UP_SHARED, ROLE_NONE),
+    {OP_ACTIVATE, .src = BUF_UP_SHARED, .dst = BUF_UP_SHARED, .fn = ACT_FN_RELU_SQUARED, IF_UP(ROLE_UP_SHARED)},
+    LINEAR(BUF_UP_SHARED, BUF_DELTA_2, ROLE_DOWN_SHARED, ROLE_NONE),
+    {OP_ADD, .src = BUF_DELTA_2, .dst = BUF_DELTA, IF_UP(ROLE_UP_SHARED)},
+    ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_nemotron_h = {TENSORS(nemotron_h_tensors), BEGIN(begin), LAYER(nemotron_h_layer), END(end)};
 
 // ---- LFM2 (Liquid AI 2025): short convolutions between two gates, or attention -----------------------------------------------
 
@@ -147,11 +192,11 @@ const struct arch arch_lfm2 = {TENSORS(lfm2_tensors), BEGIN(begin), LAYER(lfm2_l
     {OP_GATE, .src = BUF_Q_GATE, .src2 = BUF_ATTENDED, .dst = BUF_ATTENDED, \
      .fn = ACT_FN_SIGMOID, .when.unless = LAYER_RECURRENT}, \
     LINEAR(BUF_ATTENDED, BUF_DELTA, ROLE_O, ROLE_NONE)
-// BUF_SSM_BETA and BUF_SSM_ALPHA are filled.
+// BUF_SSM_STEP and BUF_SSM_ALPHA are filled.
 #define OPS_DELTA(from) \
     LINEAR(from, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_NONE), \
     LINEAR(from, BUF_SSM_Z, ROLE_SSM_Z, ROLE_NONE), \
-    {OP_COPY, .src = BUF_SSM_BETA, .dst = BUF_SSM_BETA_ALPHA, .part = DIM_SSM_HEADS, RECURS}, \
+    {OP_COPY, .src = BUF_SSM_STEP, .dst = BUF_SSM_BETA_ALPHA, .part = DIM_SSM_HEADS, RECURS}, \
     {OP_COPY, .src = BUF_SSM_ALPHA, .dst = BUF_SSM_BETA_ALPHA, .part = DIM_SSM_HEADS, \
      .dst_at = DIM_SSM_HEADS, RECURS}, \
     {OP_CONV, .src = BUF_SSM_MIX, .dst = BUF_SSM_CONV, .vec = ROLE_SSM_CONV}, \
@@ -171,7 +216,7 @@ static const struct tensor_spec qwen35_tensors[] = {
 };
 static const struct op_spec qwen35_layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
-    LINEAR(BUF_NORMED, BUF_SSM_BETA, ROLE_SSM_BETA, ROLE_NONE),
+    LINEAR(BUF_NORMED, BUF_SSM_STEP, ROLE_SSM_BETA, ROLE_NONE),
     LINEAR(BUF_NORMED, BUF_SSM_ALPHA, ROLE_SSM_ALPHA, ROLE_NONE),
     OPS_DELTA(BUF_NORMED),
     OPS_GATED_ATTENTION(BUF_NORMED),
@@ -189,7 +234,7 @@ static const struct tensor_spec qwen3next_tensors[] = {
 static const struct op_spec qwen3next_layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
     LINEAR(BUF_NORMED, BUF_SSM_BETA_ALPHA, ROLE_SSM_BETA_ALPHA, ROLE_NONE),
-    {OP_COPY, .src = BUF_SSM_BETA_ALPHA, .dst = BUF_SSM_BETA, .heads = DIM_SSM_GROUPS, .part = DIM_SSM_SHARE, RECURS},
+    {OP_COPY, .src = BUF_SSM_BETA_ALPHA, .dst = BUF_SSM_STEP, .heads = DIM_SSM_GROUPS, .part = DIM_SSM_SHARE, RECURS},
     {OP_COPY, .src = BUF_SSM_BETA_ALPHA, .dst = BUF_SSM_ALPHA, .heads = DIM_SSM_GROUPS, .part = DIM_SSM_SHARE,
      .src_at = DIM_SSM_SHARE, RECURS},
     OPS_DELTA(BUF_NORMED),

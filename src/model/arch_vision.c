@@ -37,8 +37,8 @@ static const struct tensor_spec vit_tensors[] = {
 #define LAYER_NORM_IF_ANY(from, to, role)                                                                            \
     {OP_LAYER_NORM, .src = from, .dst = to, .vec = role, .vec2 = role##_BIAS, .when.if_role = role}
 static const struct op_spec vit_begin[] = {
-    {OP_VECTOR, .dst = BUF_PATCH},
-    LINEAR(BUF_PATCH, BUF_X, ROLE_PATCH, ROLE_NONE),
+    {OP_VECTOR, .dst = BUF_INPUT},
+    LINEAR(BUF_INPUT, BUF_X, ROLE_PATCH, ROLE_NONE),
     {OP_EMBED, .dst = BUF_DELTA, .matrix = ROLE_ROW_KINDS, .when.if_role = ROLE_ROW_KINDS},
     {OP_ADD, .src = BUF_DELTA, .dst = BUF_X, .when.if_role = ROLE_ROW_KINDS},
     {OP_EMBED_POS, .dst = BUF_DELTA, .matrix = ROLE_POS_EMBD},
@@ -82,8 +82,8 @@ static const struct tensor_spec qwen2_vit_split_tensors[] = {
     NORM_AND_BIAS(ROLE_OUTPUT_NORM, "v.post_ln"),
     VIT_LAYER_TENSORS,
 };
-static const struct op_spec qwen2_vit_begin[] = {{OP_VECTOR, .dst = BUF_PATCH},
-                                                 LINEAR(BUF_PATCH, BUF_X, ROLE_PATCH, ROLE_NONE)};
+static const struct op_spec qwen2_vit_begin[] = {{OP_VECTOR, .dst = BUF_INPUT},
+                                                 LINEAR(BUF_INPUT, BUF_X, ROLE_PATCH, ROLE_NONE)};
 static const struct arch qwen2_vit = {
     TENSORS(qwen2_vit_tensors), BEGIN(qwen2_vit_begin), LAYER(vit_gelu_quick_layer), END(vit_end),
     .rope_halves = true,        .rope_grid = true,      .is_one_step = true};
@@ -110,17 +110,17 @@ static const struct tensor_spec mlp_tensors[] = {
 };
 static const struct op_spec mlp_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF_HIDDEN}};
 #define MLP(name, fn)                                                                                                \
-    static const struct op_spec name##_begin[] = {{OP_VECTOR, .dst = BUF_PATCH},                                     \
-                                                  LAYER_NORM_IF_ANY(BUF_PATCH, BUF_PATCH, ROLE_EMBD_NORM),           \
-                                                  OPS_FFN_PLAIN(BUF_PATCH, BUF_X, fn)};                              \
+    static const struct op_spec name##_begin[] = {{OP_VECTOR, .dst = BUF_INPUT},                                     \
+                                                  LAYER_NORM_IF_ANY(BUF_INPUT, BUF_INPUT, ROLE_EMBD_NORM),           \
+                                                  OPS_FFN_PLAIN(BUF_INPUT, BUF_X, fn)};                              \
     static const struct arch name = {TENSORS(mlp_tensors), BEGIN(name##_begin), END(mlp_end)}
 MLP(mlp_gelu, ACT_FN_GELU);
 MLP(mlp_gelu_tanh, ACT_FN_GELU_TANH);
 
 // SmolVLM's (2504.05299).
 static const struct tensor_spec linear_tensors[] = {MATRIX_AND_BIAS(ROLE_DOWN, "mm.2", DIM_PATCH, DIM_EMBD)};
-static const struct op_spec linear_begin[] = {{OP_VECTOR, .dst = BUF_PATCH},
-                                              LINEAR(BUF_PATCH, BUF_X, ROLE_DOWN, ROLE_DOWN_BIAS)};
+static const struct op_spec linear_begin[] = {{OP_VECTOR, .dst = BUF_INPUT},
+                                              LINEAR(BUF_INPUT, BUF_X, ROLE_DOWN, ROLE_DOWN_BIAS)};
 static const struct arch linear = {TENSORS(linear_tensors), BEGIN(linear_begin), END(mlp_end)};
 
 // ---- the table --------------------------------------------------------------------------------------------------------

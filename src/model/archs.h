@@ -69,7 +69,30 @@
     X("codeshell", codeshell) /* arch_layernorm.c */                                                                 \
     X("gptj", gptj)                                                                                                  \
     X("deepseek", deepseek) /* arch_kin.c */                                                                         \
-    X("bert", bert)         /* arch_encoders.c */
+    X("mpt", mpt)           /* arch_layernorm.c */                                                                   \
+    X("refact", llama)      /* slopes in place of rotation */                                                        \
+    X("baichuan", llama)    /* slopes in the larger one */                                                           \
+    X("qwen", qwen)         /* arch_kin.c */                                                                         \
+    X("plamo", plamo)                                                                                                \
+    X("bitnet", bitnet)                                                                                              \
+    X("jais2", nemotron)                                                                                             \
+    X("pangu-embedded", qwen2) /* biases everywhere */                                                               \
+    X("dbrx", dbrx)            /* arch_mixtures.c */                                                                 \
+    X("arctic", arctic)                                                                                              \
+    X("bailingmoe", deepseek)                                                                                        \
+    X("bailingmoe2", bailing2)                                                                                       \
+    X("exaone-moe", dots)                                                                                            \
+    X("afmoe", afmoe)                                                                                                \
+    X("phimoe", phimoe)                                                                                              \
+    X("mistral4", deepseek2) /* queries that grow sharper */                                                         \
+    X("hunyuan_vl", hunyuan)                                                                                         \
+    X("paddleocr", qwen2) /* no biases */                                                                            \
+    X("mamba", mamba)     /* arch_mamba.c */                                                                         \
+    X("jamba", jamba)                                                                                                \
+    X("nemotron_h", nemotron_h) /* arch_states.c */                                                                  \
+    X("nemotron_h_moe", nemotron_h)                                                                                  \
+    X("maincoder", maincoder) /* arch_kin.c */                                                                       \
+    X("bert", bert)           /* arch_encoders.c */
 
 #define DECLARE(name, id) extern const struct arch arch_##id;
 ARCHS(DECLARE)

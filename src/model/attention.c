@@ -5,13 +5,13 @@
 
 // Slopes of ALiBi (Press et al. 2021, 2108.12409): a geometric series for the largest power of two of heads; further heads take every other
 // slope of the series for twice as many. max_bias is 8 in the paper.
-static void alibi_slopes(float max_bias, int32_t n_head, float *out) {
+static void alibi_slopes(float max_bias, float scale, int32_t n_head, float *out) {
     int32_t n = 1;
     while (2 * n <= n_head) n *= 2;
     const double log2_m = -(double)max_bias / n, ln2 = 0.693147180559945309;
     for (int32_t h = 0; h < n_head; h++) {
         const double power = h < n ? log2_m * (h + 1) : log2_m / 2 * (2 * (h - n) + 1);
-        out[h] = (float)exp_f64(power * ln2);
+        out[h] = (float)exp_f64(power * ln2) * scale;
     }
 }
 
@@ -83,13 +83,15 @@ rn_status model_attention(struct model *m, rn_error *err) {
     if (!all) return model_no_memory(m, err);
     if (m->h->alibi_max_bias > 0) {
         if (!(slopes = arena_alloc(&m->mem, (size_t)m->h->n_head * sizeof *slopes))) return model_no_memory(m, err);
-        alibi_slopes(m->h->alibi_max_bias, m->h->n_head, slopes);
+        const float scale = m->h->alibi_scaled ? 1.0f / sqrtf((float)m->h->head_dim) : 1;
+        alibi_slopes(m->h->alibi_max_bias, scale, m->h->n_head, slopes);
     }
     m->p.n_groups = 1; // kv/ requires group 0, without a window, even if no layer uses it
     for (int32_t layer = 0; layer < m->h->n_layer; layer++) {
         all[layer].kind = -1;
         const struct layer_hparams *l = &m->h->layers[layer];
-        if (l->flags & LAYER_RECURRENT || l->n_head == 0) continue; // n_head 0: a block of a Medusa head
+        if (l->flags & (LAYER_RECURRENT | LAYER_NO_MIXER) || l->n_head == 0)
+            continue; // n_head 0: a block of a Medusa head
         const rn_status st = attend_layer(m, layer, slopes, all, err);
         if (st != RN_OK) return st;
     }

@@ -86,14 +86,15 @@ static bool clamps_nothing(const struct model *m, const struct op_spec *s) {
 static bool is_wanted(const struct model *m, const struct op_spec *s, int32_t layer) {
     const uint32_t flags = model_flags(m, layer);
     if (!model_condition_holds(m, layer, &s->when)) return false;
-    const bool recurs = flags & LAYER_RECURRENT;
+    const bool recurs = flags & LAYER_RECURRENT, attends = !recurs && !(flags & LAYER_NO_MIXER);
     switch (s->kind) {
     case OP_LINEAR: return model_binding(m, layer, s->matrix)->present;
-    case OP_ROPE: return !recurs && !(flags & LAYER_NO_ROPE) && m->h->layers[layer].n_rot > 0;
-    case OP_STORE_KV: return !recurs && !(flags & LAYER_SHARED_KV);
-    case OP_ATTEND: return !recurs;
+    case OP_ROPE: return attends && !(flags & LAYER_NO_ROPE) && m->h->layers[layer].n_rot > 0;
+    case OP_STORE_KV: return attends && !(flags & LAYER_SHARED_KV);
+    case OP_ATTEND: return attends;
     case OP_CONV:
     case OP_SSM:
+    case OP_SCAN:
     case OP_DELTA: return recurs;
     case OP_TEMPERATURE: return m->h->attn_temp_length > 0 && m->h->attn_temp_scale > 0;
     case OP_SCALE: return factor_of(m, s, layer) != 1;
@@ -146,6 +147,7 @@ static void set_parameters(const struct model *m, const struct op_spec *s, int32
     case OP_EXPERTS_SUM: o->experts_sum.is_weighted = s->is_weighted; break;
     case OP_CONV:
     case OP_SSM:
+    case OP_SCAN:
     case OP_DELTA: o->state.at = model_state_at(m, s->kind, layer); break;
     default: break;
     }

@@ -28,7 +28,9 @@ rn_status model_experts(struct model *m, rn_error *err) {
         .n_group_used = h->n_expert_group ? h->n_expert_group_used : 1,
         .is_normalized = h->expert_weights_norm,
         .scale = h->expert_weights_scale != 0 ? h->expert_weights_scale : 1,
+        .margin = h->router_margin,
     };
+    if (h->router_margin != 0) t->scores = ROUTING_RIVALS;
     t->group_best = group_best(m, t);
     const size_t ff = model_dims(m, -1)[DIM_PARTS_FF], embd = model_dims(m, -1)[DIM_PARTS_EMBD];
     if (ff <= MOST_PARTS_WIDTH && embd <= MOST_PARTS_WIDTH) return RN_OK;

@@ -15,7 +15,7 @@ static size_t recurrent_layers(const struct hparams *h, int32_t before) {
 
 size_t model_state_at(const struct model *m, enum op_kind kind, int32_t layer) {
     const struct recurrence *q = &m->p.recurrence;
-    if (kind != OP_CONV && kind != OP_SSM && kind != OP_DELTA) return 0;
+    if (kind != OP_CONV && kind != OP_SSM && kind != OP_SCAN && kind != OP_DELTA) return 0;
     return recurrent_layers(m->h, layer) * layer_floats(q) + (kind == OP_CONV ? 0 : conv_floats(q));
 }
 
@@ -28,6 +28,19 @@ static rn_status transpose_taps(struct model *m, int32_t layer, rn_error *err) {
     for (size_t c = 0; c < n; c++)
         for (size_t k = 0; k < d_conv; k++) taps[k * n + c] = b->vec[c * d_conv + k];
     b->vec = taps;
+    return RN_OK;
+}
+
+// Mamba: files store a channel by channel, a step reads that of many channels for one state.
+static rn_status transpose_decay(struct model *m, int32_t layer, rn_error *err) {
+    const size_t d_state = (size_t)m->h->ssm_d_state, n = (size_t)m->h->ssm_d_inner;
+    struct binding *b = &m->bindings[(size_t)(layer + 1) * N_ROLES + ROLE_SSM_A];
+    if (m->h->ssm_dt_rank == 0) return RN_OK;
+    float *a = arena_alloc(&m->mem, d_state * n * sizeof *a);
+    if (!a) return model_no_memory(m, err);
+    for (size_t c = 0; c < n; c++)
+        for (size_t s = 0; s < d_state; s++) a[s * n + c] = b->vec[c * d_state + s];
+    b->vec = a;
     return RN_OK;
 }
 
@@ -59,6 +72,8 @@ rn_status model_states(struct model *m, rn_error *err) {
     rn_status st = RN_OK;
     for (int32_t l = 0; st == RN_OK && l < h->n_layer; l++)
         if (h->layers[l].flags & LAYER_RECURRENT) st = transpose_taps(m, l, err);
+    for (int32_t l = 0; st == RN_OK && l < h->n_layer; l++)
+        if (h->layers[l].flags & LAYER_RECURRENT) st = transpose_decay(m, l, err);
     for (int32_t l = 0; st == RN_OK && l < h->n_layer; l++)
         if (h->layers[l].flags & LAYER_RECURRENT) st = add_dt_bias(m, l, err);
     return st;

@@ -2,7 +2,7 @@
 """tests/cli/make_peer_wide.py [NAME ...] - writes peer_wide.json: what llama.cpp makes of every wide model (wide_models.py) in every type.
 
 A line a model: of each type how many rows are decided, and where ours parts from them though they are (peer_rule.py). With NAME only those are
-tried, and nothing is written. RUNNEL_PEER names the peer's driver."""
+made anew. RUNNEL_PEER names the peer's driver."""
 import json
 import pathlib
 import sys
@@ -26,18 +26,21 @@ def rows_of(name, folder):
 
 
 def main():
-    found = {}
+    path = pathlib.Path(__file__).parent / 'peer_wide.json'
+    found = json.loads(path.read_text())['models'] if sys.argv[1:] else {}
     with Folder() as folder:
         for name in sys.argv[1:] or archs():
             try:
                 found[name] = rows_of(name, folder)
+                write_golden(path, found)
             except AssertionError as e:
                 print(f'{name}: {e}', flush=True)
-    if sys.argv[1:]:
-        return
-    text = ',\n'.join(f' {json.dumps(name)}: {{\n' + ',\n'.join(f'  {json.dumps(k)}: {json.dumps(r)}' for k, r in rows.items()) + '}'
-                      for name, rows in found.items())
-    (pathlib.Path(__file__).parent / 'peer_wide.json').write_text(
+
+
+def write_golden(path, found):
+    text = ',\n'.join(f' {json.dumps(name)}: {{\n' + ',\n'.join(f'  {json.dumps(k)}: {json.dumps(r)}' for k, r in found[name].items()) + '}'
+                      for name in archs() if name in found)
+    path.write_text(
         f'{{"made_by": "llama.cpp 0.5.0, files of runnel; tests/cli/make_peer_wide.py",\n "archs": {json.dumps(archs())},\n "models": {{\n{text}\n}}}}\n')
 
 

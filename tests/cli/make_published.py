@@ -19,6 +19,7 @@ transformers.logging.set_verbosity_error()
 from formula_folder import numbers, write_formula_folder
 from harness import Folder
 from hf_folder import read_tensors
+from plain_decoder import Plain, arctic, parallel
 from published import FAR, peer_difference
 
 IDS = [7, 31, 2, 40, 19, 5, 5, 28, 44, 11, 0, 36]
@@ -147,9 +148,54 @@ MODELS = {
                                                                rope_interleave=False, n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=20, first_k_dense_replace=2,
                                                                n_group=1, topk_group=1)),
     'llama-dynamic': ('LlamaForCausalLM', dict(HEADS, rope_parameters=dict(rope_type='dynamic', rope_theta=10000.0, factor=4.0))),
+    'falcon-alibi': ('FalconForCausalLM', dict(vocab_size=48, hidden_size=32, num_hidden_layers=2, num_attention_heads=8, multi_query=False, parallel_attn=False, alibi=True, bias=True,
+                                               new_decoder_architecture=False, bos_token_id=1, eos_token_id=47)),
+    'falcon-alibi-one': ('FalconForCausalLM', dict(vocab_size=48, hidden_size=40, num_hidden_layers=2, num_attention_heads=4, multi_query=True, parallel_attn=True, alibi=True, bias=False,
+                                                   new_decoder_architecture=False, bos_token_id=1, eos_token_id=47)),
+    'deepseek-v3-bias': ('DeepseekV3ForCausalLM', dict(TEXT, num_attention_heads=3, num_key_value_heads=3, q_lora_rank=20, kv_lora_rank=12, qk_nope_head_dim=10, qk_rope_head_dim=6, v_head_dim=14,
+                                                       attention_bias=True, n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=20, first_k_dense_replace=1,
+                                                       n_group=1, topk_group=1)),
+    'deepseek-v2-bias': ('DeepseekV2ForCausalLM', dict(TEXT, hidden_size=48, num_attention_heads=3, num_key_value_heads=3, q_lora_rank=None, kv_lora_rank=12, qk_nope_head_dim=10, qk_rope_head_dim=6, v_head_dim=14,
+                                                       attention_bias=True, n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=20, first_k_dense_replace=1,
+                                                       n_group=1, topk_group=1)),
+    'mpt': ('MptForCausalLM', dict(vocab_size=48, d_model=30, n_heads=5, n_layers=2, max_seq_len=64, attn_config=dict(clip_qkv=0.75), bos_token_id=1, eos_token_id=47)),
+    'dbrx': ('DbrxForCausalLM', dict(vocab_size=48, d_model=32, n_heads=4, n_layers=2, max_seq_len=64, attn_config=dict(clip_qkv=0.75, kv_n_heads=2, rope_theta=10000.0), ffn_config=dict(
+        hidden_size=32, ffn_hidden_size=20, moe_num_experts=5, moe_top_k=2), bos_token_id=1, eos_token_id=47)),
+    'bitnet': ('BitNetForCausalLM', dict(TEXT, hidden_size=36, num_attention_heads=3, num_key_value_heads=1, intermediate_size=44, tie_word_embeddings=True)),
+    'bitnet-silu': ('BitNetForCausalLM', dict(TEXT, hidden_act='silu', tie_word_embeddings=True)),
+    'jais2': ('Jais2ForCausalLM', dict(TEXT, hidden_size=36, num_attention_heads=3, num_key_value_heads=3)),
+    'exaone-moe': ('ExaoneMoeForCausalLM', dict(HEADS, num_hidden_layers=4, num_attention_heads=3, num_key_value_heads=1, sliding_window=5, num_experts=5, num_experts_per_tok=2, moe_intermediate_size=20,
+                                                num_shared_experts=1, first_k_dense_replace=1)),
+    'afmoe': ('AfmoeForCausalLM', dict(HEADS, num_hidden_layers=4, num_attention_heads=3, num_key_value_heads=1, sliding_window=5, num_experts=5, num_experts_per_tok=2, moe_intermediate_size=20,
+                                       num_shared_experts=2, num_dense_layers=1, route_scale=1.5, mup_enabled=True)),
+    'opt-narrow': ('OPTForCausalLM', dict(vocab_size=48, hidden_size=36, ffn_dim=50, num_hidden_layers=2, num_attention_heads=3, max_position_embeddings=64, word_embed_proj_dim=20, do_layer_norm_before=False,
+                                         pad_token_id=0, bos_token_id=1, eos_token_id=47)),
+    'opt-after': ('OPTForCausalLM', dict(vocab_size=48, hidden_size=36, ffn_dim=50, num_hidden_layers=2, num_attention_heads=3, max_position_embeddings=64, do_layer_norm_before=False,
+                                        pad_token_id=0, bos_token_id=1, eos_token_id=47)),
+    'phimoe': ('PhimoeForCausalLM', dict(TEXT, hidden_size=36, num_attention_heads=6, num_key_value_heads=3, num_local_experts=5, num_experts_per_tok=2, attention_bias=True, lm_head_bias=True)),
+    'phimoe-plain': ('PhimoeForCausalLM', dict(TEXT, num_local_experts=5, num_experts_per_tok=2, intermediate_size=20)),
+    'mistral4': ('Mistral4ForCausalLM', dict(TEXT, hidden_size=48, num_attention_heads=3, num_key_value_heads=3, q_lora_rank=20, kv_lora_rank=12, qk_nope_head_dim=10, qk_rope_head_dim=6, v_head_dim=14,
+                                             n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=20, first_k_dense_replace=1,
+                                             rope_parameters=dict(YARN, rope_type='yarn', type='yarn', max_position_embeddings=64))),
+    'hunyuan-vl': ('HunYuanVLForConditionalGeneration', dict(text_config=dict(TEXT, head_dim=8, rope_parameters=dict(rope_type='dynamic', rope_theta=10000.0, alpha=50.0, factor=1.0, mrope_section=[1, 1, 1, 1])),
+                                                             vision_config=dict(hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2, patch_size=14))),
+    'paddleocr': ('PaddleOCRVLForConditionalGeneration', dict(text_config=dict(TEXT, head_dim=8, rope_parameters=MROPE), vision_config=dict(
+        hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2, patch_size=14, image_size=28))),
+    'mamba': ('MambaForCausalLM', dict(vocab_size=48, hidden_size=24, num_hidden_layers=2, state_size=10, conv_kernel=3, time_step_rank=5, expand=2, bos_token_id=1, eos_token_id=47, pad_token_id=0)),
+    'mamba-bias': ('MambaForCausalLM', dict(vocab_size=48, hidden_size=26, num_hidden_layers=2, state_size=5, conv_kernel=4, time_step_rank=3, expand=3, use_bias=True, use_conv_bias=False, bos_token_id=1,
+                                            eos_token_id=47, pad_token_id=0)),
+    'falcon-mamba': ('FalconMambaForCausalLM', dict(vocab_size=48, hidden_size=24, num_hidden_layers=2, state_size=10, conv_kernel=3, time_step_rank=5, expand=2, bos_token_id=1, eos_token_id=47, pad_token_id=0)),
+    'jamba': ('JambaForCausalLM', dict(TEXT, num_hidden_layers=4, attn_layer_period=3, attn_layer_offset=1, expert_layer_period=2, expert_layer_offset=1, num_experts=5, mamba_dt_rank=5, mamba_d_state=6, mamba_d_conv=3)),
+    'jamba-dense': ('JambaForCausalLM', dict(TEXT, num_hidden_layers=3, attn_layer_period=2, attn_layer_offset=0, expert_layer_period=2, expert_layer_offset=1, num_experts=1, num_experts_per_tok=1, mamba_dt_rank=5,
+                                             mamba_d_state=6, mamba_d_conv=3, mamba_proj_bias=True)),
+    'nemotron-h': ('NemotronHForCausalLM', dict(TEXT, num_hidden_layers=None, layers_block_type=['linear_attention', 'mlp', 'full_attention', 'mlp'], head_dim=12, mamba_num_heads=6, mamba_head_dim=8, n_groups=2,
+                                                ssm_state_size=10, conv_kernel=3)),
+    'nemotron-h-moe': ('NemotronHForCausalLM', dict(TEXT, num_hidden_layers=None, layers_block_type=['linear_attention', 'moe', 'full_attention', 'moe'], head_dim=10, mamba_num_heads=6, mamba_head_dim=8,
+                                                    n_groups=3, ssm_state_size=10, conv_kernel=3, n_routed_experts=5, moe_intermediate_size=20, moe_shared_expert_intermediate_size=24, num_experts_per_tok=2,
+                                                    routed_scaling_factor=2.5)),
     'starcoder': ('GPTBigCodeForCausalLM', dict(vocab_size=48, n_embd=32, n_inner=64, n_head=4, n_layer=2, n_positions=64, multi_query=True, bos_token_id=1, eos_token_id=47)),
 }
-OTHER = re.compile(r'(^|\.)(visual|vision_tower|vision_model|multi_modal_projector|connector|embed_vision|audio_tower|embed_audio|image_newline|view_separator)\b')
+OTHER = re.compile(r'(^|\.)(visual|vision_tower|vision_model|multi_modal_projector|connector|embed_vision|audio_tower|embed_audio|image_newline|view_separator|vit|mlp_AR|projector|sam_model|view_seperator)\b')
 
 
 def shapes_of(folder):
@@ -252,12 +298,105 @@ def internlm2_shapes():
     return made
 
 
-def deepseek_shapes():
+def deepseek_shapes(n_kv=2):
     experts = {f'model.layers.%d.mlp.{which}.{part}_proj.weight': ([n, 32] if part != 'down' else [32, n])
                for which, n in [*((f'experts.{e}', 20) for e in range(5)), ('shared_experts', 40)] for part in ('gate', 'up', 'down')}
-    attention = {name: shape for name, shape in LLAMA_LAYER_8.items() if '.mlp.' not in name}
+    dense = {name: [32, 32] if n_kv == 4 and ('k_proj' in name or 'v_proj' in name) else shape for name, shape in LLAMA_LAYER_8.items()}
+    attention = {name: shape for name, shape in dense.items() if '.mlp.' not in name}
     sparse = {name.replace('%d', '1'): shape for name, shape in {**attention, **experts, 'model.layers.%d.mlp.gate.weight': [5, 32]}.items()}
-    return {**{name.replace('%d', '0'): shape for name, shape in LLAMA_LAYER_8.items()}, **sparse, **LLAMA_REST}
+    return {**{name.replace('%d', '0'): shape for name, shape in dense.items()}, **sparse, **LLAMA_REST}
+
+
+def packed(names, d=8, n=4, n_kv=2):
+    """All queries, all keys and all values apart; names of the rest as Llama's."""
+    def run(ours):
+        made = {}
+        for name, t in ours.items():
+            for a, b in names:
+                name = name.replace(a, b)
+            for packed_name in ('W_pack', 'query_key_value', 'c_attn'):
+                if f'.{packed_name}.' in name:
+                    for part, of in zip('qkv', t.split([n * d, n_kv * d, n_kv * d]), strict=True):
+                        made[name.replace(packed_name, f'{part}_proj')] = of
+                    break
+            else:
+                made[name] = t
+        return made
+    return run
+
+
+def head_of_length_1(names):
+    def run(ours):
+        made = names(ours)
+        made['lm_head.weight'] = torch.nn.functional.normalize(made['lm_head.weight'])
+        return made
+    return run
+
+
+PLAIN_NAMES = [('model.', ''), ('embed_tokens.weight', 'embed'), ('lm_head.weight', 'head'), ('layers.layers.', ''), ('layers.', ''), ('self_attn.', ''), ('mlp.', ''), ('_proj.weight', ''), ('_proj.bias', '.bias'),
+               ('input_layernorm.weight', 'attn_norm'), ('post_attention_layernorm.weight', 'ffn_norm'), ('norm.weight', 'norm')]
+
+
+def plain(names, halves=(), **c):
+    """A model of plain_decoder.py. names: of tensors, after what packed() or the like does."""
+    def make(ours):
+        made = {}
+        for name, t in ours.items():
+            for a, b in names:
+                name = name.replace(a, b)
+            for whole, first, second in halves:
+                if name.endswith(whole):
+                    made[name.removesuffix(whole) + first], made[name.removesuffix(whole) + second] = t.chunk(2)
+                    break
+            else:
+                made[name] = t
+        return Plain(made, **c)
+    return make
+
+
+def packed_shapes(at, name, packed_shape, bias=False):
+    """Llama's shapes with one matrix for queries, keys and values, the layers of which are at `at`."""
+    made = {}
+    for x, shape in LLAMA_LAYER_8.items():
+        if 'q_proj' in x:
+            made[x.replace('self_attn.q_proj', f'{at}.{name}')] = packed_shape
+            if bias:
+                made[x.replace('self_attn.q_proj.weight', f'{at}.{name}.bias')] = packed_shape[:1]
+        elif 'k_proj' not in x and 'v_proj' not in x:
+            made[x.replace('self_attn.o_proj', f'{at}.dense') if at == 'attention' else x] = shape
+    return made
+
+
+def wider(shapes, sizes):
+    return {name: [sizes.get(n, n) for n in shape] for name, shape in shapes.items()}
+
+
+def without(parts):
+    return lambda ours: {name: t for name, t in ours.items() if not any(part in name for part in parts)}
+
+
+def chain(*steps):
+    def run(x):
+        for step in steps:
+            x = step(x)
+        return x
+    return run
+
+
+def bailing_experts(n=5, n_shared=40):
+    return {**{f'model.layers.%d.mlp.{which}.{part}_proj.weight': [32, width] if part == 'down' else [width, 32]
+               for which, width in [*((f'experts.{e}', 20) for e in range(n)), ('shared_experts', n_shared)] for part in ('gate', 'up', 'down')}, 'model.layers.%d.mlp.gate.weight': [n, 32]}
+
+
+def bailing2_shapes():
+    trunk = {**packed_shapes('attention', 'query_key_value', [64, 32]), 'model.layers.%d.attention.query_layernorm.weight': [8], 'model.layers.%d.attention.key_layernorm.weight': [8]}
+    sparse = {**{x: shape for x, shape in trunk.items() if '.mlp.' not in x}, **bailing_experts(6, 20), 'model.layers.%d.mlp.gate.expert_bias': [6]}
+    return {**{x.replace('%d', '0'): shape for x, shape in trunk.items()}, **{x.replace('%d', '1'): shape for x, shape in sparse.items()}, **LLAMA_REST}
+
+
+BAILING = [('word_embeddings', 'embed_tokens'), ('attention.dense', 'self_attn.o_proj'), ('attention.query', 'self_attn.query'), ('attention.key', 'self_attn.key')]
+QWEN = [('transformer.wte', 'model.embed_tokens'), ('transformer.ln_f', 'model.norm'), ('transformer.h.', 'model.layers.'), ('ln_1', 'input_layernorm'), ('ln_2', 'post_attention_layernorm'), ('.attn.c_proj', '.self_attn.o_proj'),
+        ('.attn.c_attn', '.self_attn.c_attn'), ('mlp.w2', 'mlp.gate_proj'), ('mlp.w1', 'mlp.up_proj'), ('mlp.c_proj', 'mlp.down_proj')]
 
 
 # Classes that transformers has no code for: what config.json says, the shapes, and the class that computes the same with the tensors under its names.
@@ -290,11 +429,63 @@ OTHERS = {
                                              first_k_dense_replace=1, moe_layer_freq=1, norm_topk_prob=False, scoring_func='softmax', rope_scaling=None),
                  deepseek_shapes(),
                  'Qwen2MoeForCausalLM', dict(EIGHTS, num_experts=5, num_experts_per_tok=2, moe_intermediate_size=20, shared_expert_intermediate_size=40, mlp_only_layers=[0], norm_topk_prob=False, qkv_bias=False), like_qwen2_moe),
+    'baichuan': ('BaichuanForCausalLM', dict(EIGHTS, num_key_value_heads=4, model_type='baichuan', hidden_act='silu', tie_word_embeddings=False, model_max_length=64, z_loss_weight=0),
+                 layers(2, packed_shapes('self_attn', 'W_pack', [96, 32]), LLAMA_REST), 'LlamaForCausalLM', dict(EIGHTS, num_key_value_heads=4), head_of_length_1(packed([], 8, 4, 4))),
+    'baichuan-alibi': ('BaichuanForCausalLM', dict(model_type='baichuan', hidden_size=36, intermediate_size=48, num_hidden_layers=2, num_attention_heads=6, rms_norm_eps=1e-6, vocab_size=48, hidden_act='silu',
+                                                   tie_word_embeddings=False, model_max_length=64, bos_token_id=1, eos_token_id=47),
+                       wider(layers(2, packed_shapes('self_attn', 'W_pack', [108, 36]), LLAMA_REST), {32: 36}), None, None,
+                       chain(packed([], 6, 6, 6), plain(PLAIN_NAMES, n_layer=2, n_head=6, n_head_kv=6, eps=1e-6, alibi=True))),
+    'qwen': ('QWenLMHeadModel', dict(model_type='qwen', hidden_size=32, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, kv_channels=8, seq_length=64, max_position_embeddings=64, vocab_size=48,
+                                     layer_norm_epsilon=1e-6, rotary_emb_base=10000, rotary_pct=1.0, no_bias=True, use_dynamic_ntk=True, use_logn_attn=True, tie_word_embeddings=False),
+             back(layers(2, packed_shapes('self_attn', 'c_attn', [96, 32], True), LLAMA_REST), QWEN),
+             'Qwen2ForCausalLM', dict(EIGHTS, rms_norm_eps=1e-6, num_key_value_heads=4), packed(QWEN, 8, 4, 4)),
+    'plamo': ('PlamoForCausalLM', dict(EIGHTS, model_type='plamo', hidden_act='silu', tie_word_embeddings=False),
+              {x.replace('model.layers.', 'model.layers.layers.').replace('input_layernorm', 'norm'): shape for x, shape in layers(2, LLAMA_LAYER_8, LLAMA_REST).items() if 'post_attention' not in x}, None, None,
+              plain([('layers.0.norm.weight', '0.attn_norm'), ('layers.1.norm.weight', '1.attn_norm'), ('layers.0.attn_norm', '0.attn_norm'), *PLAIN_NAMES, ('layers.', '')],
+                    n_layer=2, n_head=4, n_head_kv=2, eps=1e-5, base=10000.0, layer=parallel, key_head=lambda h: h % 2)),
+    'refact': ('GPTRefactForCausalLM', dict(model_type='gpt_refact', n_embd=30, n_head=5, n_layer=2, n_positions=64, layer_norm_epsilon=1e-5, multi_query=True, vocab_size=48, tie_word_embeddings=False),
+               layers(2, {f'transformer.h.%d.{x}.weight': shape for x, shape in {'ln_1': [30], 'ln_2': [30], 'attn.q': [30, 30], 'attn.kv': [12, 30], 'attn.c_proj': [30, 30], 'mlp.gate_up_proj': [512, 30],
+                                                                                 'mlp.c_proj': [30, 256]}.items()},
+                      {'transformer.wte.weight': [48, 30], 'transformer.ln_f.weight': [30], 'lm_head.weight': [48, 30]}), None, None,
+               plain([('transformer.', ''), ('h.', ''), ('wte.weight', 'embed'), ('lm_head.weight', 'head'), ('ln_f.weight', 'norm'), ('ln_1.weight', 'attn_norm'), ('ln_2.weight', 'ffn_norm'), ('attn.q.weight', 'q'),
+                      ('attn.c_proj.weight', 'o'), ('mlp.c_proj.weight', 'down')], [('attn.kv.weight', 'k', 'v'), ('mlp.gate_up_proj.weight', 'gate', 'up')],
+                     n_layer=2, n_head=5, n_head_kv=1, eps=1e-5, alibi=True)),
+    'arctic': ('ArcticForCausalLM', dict(EIGHTS, model_type='arctic', hidden_act='silu', tie_word_embeddings=False, intermediate_size=20, num_local_experts=5, num_experts_per_tok=2, parallel_attn_mlp_res=True,
+                                         moe_layer_frequency=1, rope_theta=10000.0),
+               layers(2, {**{x: shape for x, shape in LLAMA_LAYER_8.items() if 'mlp' not in x}, 'model.layers.%d.residual_layernorm.weight': [32],
+                          **{f'model.layers.%d.residual_mlp.w{k}.weight': [32, 32] for k in (1, 2, 3)}, 'model.layers.%d.block_sparse_moe.gate.weight': [5, 32],
+                          **{f'model.layers.%d.block_sparse_moe.experts.{e}.w{k}.weight': [32, 20] if k == 2 else [20, 32] for e in range(5) for k in (1, 2, 3)}}, LLAMA_REST), None, None,
+               plain([('post_attention_layernorm.weight', 'experts_norm'), ('residual_layernorm.weight', 'ffn_norm'), ('block_sparse_moe.gate.weight', 'router'), ('block_sparse_moe.', ''), ('residual_mlp.', ''),
+                      ('w1.weight', 'gate'), ('w2.weight', 'down'), ('w3.weight', 'up'), *PLAIN_NAMES],
+                     n_layer=2, n_head=4, n_head_kv=2, eps=1e-5, base=10000.0, layer=arctic, n_used=2)),
+    'bailingmoe': ('BailingMoeForCausalLM', dict(EIGHTS, model_type='bailing_moe', hidden_act='silu', tie_word_embeddings=False, num_experts=5, num_experts_per_tok=2, num_shared_experts=2, moe_intermediate_size=20,
+                                                 first_k_dense_replace=0, norm_topk_prob=True, norm_head=False, norm_softmax=False, use_qkv_bias=False, use_bias=False, rope_theta=600000),
+                   back({x: shape for x, shape in layers(2, {**packed_shapes('attention', 'query_key_value', [64, 32]), **bailing_experts()}, LLAMA_REST).items() if '.mlp.gate_proj' not in x and '.mlp.up' not in x and '.mlp.down' not in x},
+                        [('word_embeddings', 'embed_tokens')]),
+                   'Qwen2MoeForCausalLM', dict(EIGHTS, num_experts=5, num_experts_per_tok=2, moe_intermediate_size=20, shared_expert_intermediate_size=40, norm_topk_prob=True, qkv_bias=False,
+                                               rope_parameters=dict(rope_type='default', rope_theta=600000.0)),
+                   chain(packed(BAILING), like_qwen2_moe)),
+    'bailingmoe2': ('BailingMoeV2ForCausalLM', dict(EIGHTS, model_type='bailing_moe_v2', hidden_act='silu', tie_word_embeddings=False, num_experts=6, num_experts_per_tok=2, num_shared_experts=1, moe_intermediate_size=20,
+                                                    first_k_dense_replace=1, norm_topk_prob=True, norm_head=False, use_qkv_bias=False, use_bias=False, use_qk_norm=True, partial_rotary_factor=0.5, rope_theta=10000.0,
+                                                    score_function='sigmoid', n_group=3, topk_group=2, routed_scaling_factor=2.5, moe_router_enable_expert_bias=True),
+                    back(bailing2_shapes(), [('word_embeddings', 'embed_tokens')]),
+                    'Glm4MoeForCausalLM', dict(EIGHTS, head_dim=8, n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=20, first_k_dense_replace=1, norm_topk_prob=True, use_qk_norm=True,
+                                               partial_rotary_factor=0.5, rope_parameters=dict(rope_type='default', rope_theta=10000.0, partial_rotary_factor=0.5), n_group=3, topk_group=2, routed_scaling_factor=2.5),
+                    packed([*BAILING, ('query_layernorm', 'q_norm'), ('key_layernorm', 'k_norm'), ('gate.expert_bias', 'gate.e_score_correction_bias')])),
+    'pangu-embedded': ('PanguEmbeddedForCausalLM', dict(TENS, model_type='PanguEmbedded', hidden_act='silu', bias=True, tie_word_embeddings=False, rope_theta=10000.0),
+                       layers(2, {**LLAMA_LAYER, **{name.replace('weight', 'bias'): shape[:1] for name, shape in LLAMA_LAYER.items() if 'self_attn' in name}}, LLAMA_REST),
+                       'LlamaForCausalLM', dict(TENS, attention_bias=True), renamed([])),
+    'maincoder': ('MaincoderForCausalLM', dict(TENS, model_type='maincoder', hidden_act='silu', tie_word_embeddings=False, rope_theta=10000.0),
+                  layers(2, {**LLAMA_LAYER, 'model.layers.%d.self_attn.q_norm.weight': [10], 'model.layers.%d.self_attn.k_norm.weight': [10]}, LLAMA_REST), None, None,
+                  plain([('self_attn.q_norm.weight', 'q_norm'), ('self_attn.k_norm.weight', 'k_norm'), *PLAIN_NAMES], n_layer=2, n_head=4, n_head_kv=2, eps=1e-5, base=10000.0, pairs=True, norms_behind=True)),
 }
 
 
 def make_other(class_name, config, shapes, like, like_args, names):
     """The same for a class of OTHERS."""
+    if like is None:
+        ours = {name: torch.frombuffer(bytearray(numbers(name, shape)), dtype=torch.float32).view(shape) for name, shape in shapes.items()}
+        return measured(names(ours), class_name, {'architectures': [class_name], **config}, shapes)
     torch.manual_seed(0)
     model = getattr(transformers, like)(getattr(transformers, like).config_class(**copy.deepcopy(like_args), attn_implementation='eager', experts_implementation='eager')).eval()
     ours = {name: torch.frombuffer(bytearray(numbers(name, shape)), dtype=torch.float32).view(shape) for name, shape in shapes.items()}
@@ -319,7 +510,8 @@ def make(class_name, config_args):
         shapes = shapes_of(folder / 'saved')
         saved = json.loads((folder / 'saved/config.json').read_text())
         write_formula_folder(folder / 'made', saved, shapes)
-        model, info = cls.from_pretrained(folder / 'made', dtype=torch.float32, attn_implementation='eager', experts_implementation='eager',
+        attention = 'sdpa' if config_args.get('alibi') else 'eager'     # Falcon's eager attention adds the slopes twice
+        model, info = cls.from_pretrained(folder / 'made', dtype=torch.float32, attn_implementation=attention, experts_implementation='eager',
                                           output_loading_info=True)
         missing = [name for name in info['missing_keys'] if not OTHER.search(name) and not name.startswith('lm_head')]
         assert not missing and not info['unexpected_keys'], (missing, info['unexpected_keys'])

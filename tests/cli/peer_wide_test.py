@@ -29,7 +29,7 @@ def every_type_of_every_architecture_gives_the_tokens_that_llama_cpp_gave():
     with Folder() as folder:
         for i, (name, rows) in enumerate(GOLDEN.items()):
             for k, (kind, row) in enumerate(rows.items()):
-                if (i + k) % EVERY == 0:
+                if (i + k) % EVERY == 0 or (len(rows) == 1 and not IS_INSTRUMENTED):
                     write(name, kind, folder / 'model.gguf', folder)
                     n_decided += judge(name, kind, folder / 'model.gguf', [int(t) for t in row[0].split()], row[1])
                     n_rows += len(row[1])

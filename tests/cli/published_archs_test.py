@@ -50,6 +50,30 @@ def llama_cpp_gives_the_same_logits_where_it_gave_them():
             check(worst <= FAR, f'{name}: llama.cpp differs by {worst:.3g}')
 
 
+def deeper(row, n):
+    """The same with n layers, all shaped like the first."""
+    shapes = {x.replace('layers.0.', f'layers.{i}.'): s for x, s in row['shapes'].items() for i in range(n) if 'layers.0.' in x}
+    shapes |= {x: s for x, s in row['shapes'].items() if '.layers.' not in x}
+    return row | {'config': row['config'] | {'num_hidden_layers': n}, 'shapes': shapes}
+
+
+@test
+def llama_cpp_takes_from_the_number_of_layers_how_baichuan_attends():
+    command()
+    for name, n in ('baichuan', 32), ('baichuan-alibi', 40):
+        with Folder() as folder:
+            worst = peer_difference(deeper(MODELS[name], n), folder)
+            check(worst <= FAR, f'{name} of {n} layers: llama.cpp differs by {worst:.3g}')
+
+
+@test
+def llama_cpp_looks_gelu_up_which_moves_logits_of_mpt():
+    command()
+    with Folder() as folder:
+        worst = peer_difference(MODELS['mpt'], folder)
+        check(FAR < worst <= 2.5 * FAR, f'mpt: llama.cpp differs by {worst:.3g}')
+
+
 def rewritten(row, folder, name=lambda x: x, tensor=lambda x, t: t, text=lambda x: None):
     """The model's folder with other names, tensors and members of text_config."""
     source = write_formula_folder(folder, row['config'], row['shapes'])

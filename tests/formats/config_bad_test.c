@@ -172,9 +172,9 @@ TEST(item_17_numbers_of_wrong_kind_or_range_are_refused) {
 
 TEST(item_17_architectures_and_ways_that_are_not_known_are_refused_by_name) {
     static const struct bad_folder rows[] = {
-        ROW("another model", "LlamaForCausalLM", "MambaForCausalLM",
-            "member architectures: \"MambaForCausalLM\" is not supported; nearest: Mamba2ForCausalLM; docs/models.md "
-            "lists all"),
+        ROW("another model", "LlamaForCausalLM", "Mamba3ForCausalLM",
+            "member architectures: \"Mamba3ForCausalLM\" is not supported; nearest: MambaForCausalLM, Mamba2ForCausalLM; "
+            "docs/models.md lists all"),
         ROW("another head", "LlamaForCausalLM", "LlamaForSequenceClassification",
             "\"LlamaForSequenceClassification\" is not supported"),
         ROW("no architectures", "\"architectures\": [\"LlamaForCausalLM\"],", "", NULL),

@@ -49,6 +49,39 @@ static struct output ssm_case(const struct kernel_set *set, size_t i_case, size_
     return out;
 }
 
+static struct output scan_case(const struct kernel_set *set, size_t i_case, size_t n, size_t d_state,
+                               enum data kind) {
+    const size_t stride = n + i_case % 3, n_state = d_state * stride, n_x = 3 * n + 2 * d_state;
+    struct output out = output_new(4 * (RECUR_STEPS * n + n_state));
+    float *const y = (float *)(void *)out.data, *const state = y + RECUR_STEPS * n;
+    struct guarded in = guarded_new(4 * n_x, 0), held = guarded_new(4 * n, 4 * (i_case % 16)),
+                   decay = guarded_new(4 * n * d_state, 0);
+    float *const x = (float *)(void *)in.data;
+    rng_start("scan_step", i_case);
+    fill_floats(state, n_state, kind);
+    for (size_t step = 0; step < RECUR_STEPS; step++) {
+        fill_floats(x, n_x, kind);
+        maybe_poison(x, n_x);
+        for (size_t k = 0; k < n * d_state; k++) ((float *)(void *)decay.data)[k] = fabsf(uniform());
+        set->scan_step(&(struct scan_step){.n = n,
+                                           .d_state = d_state,
+                                           .stride = stride,
+                                           .state = state,
+                                           .x = x,
+                                           .d = x + n,
+                                           .dt = x + 2 * n,
+                                           .decay = (const float *)(const void *)decay.data,
+                                           .b = x + 3 * n,
+                                           .c = x + 3 * n + d_state,
+                                           .held = (float *)(void *)held.data,
+                                           .y = y + step * n});
+    }
+    guarded_free(&in);
+    guarded_free(&held);
+    guarded_free(&decay);
+    return out;
+}
+
 static struct output delta_case(const struct kernel_set *set, size_t i_case, size_t head_dim, size_t v_dim,
                                 enum data kind) {
     const size_t n_state = head_dim * v_dim, n_x = 2 * head_dim + v_dim;
@@ -84,10 +117,12 @@ static void check_recur(const struct kernel_set *set) {
         size_t a[4];
     } ops[] = {{"conv_step", conv_case, {1, 2, 3, 4}},
                {"ssm_step", ssm_case, {1, 24, 33, 64}},
+               {"scan_step", scan_case, {1, 24, 33, 64}},
                {"delta_step", delta_case, {1, 8, 24, 128}}};
     static const size_t widths[] = {1, 2, 7, 8, 15, 16, 17, 33, 64, 70};
     COVER(conv_step);
     COVER(ssm_step);
+    COVER(scan_step);
     COVER(delta_step);
     for (size_t o = 0; o < COUNT(ops); o++)
         for (size_t i = 0; i < 4 * DATA_N * COUNT(widths) && op_wanted(ops[o].name); i += every()) {

@@ -44,13 +44,13 @@ static const char head[] =
     "  transformers 5.23 in float32. In brackets: the most that a logit may differ from those, whose deviation is about 4; the greedy\n"
     "  tokens must all be the same (`tests/lm/architectures_test.c`). Those with a star are smaller still, their weights made by a formula\n"
     "  (`tests/cli/published_archs_test.py`): 12 greedy tokens after one prompt. Where transformers has no code for\n"
-    "  a class, one that computes the same was given its tensors (`OTHERS` in `tests/cli/make_published.py`).\n"
+    "  a class, one that computes the same was given its tensors (`OTHERS` in `tests/cli/make_published.py`), or a plain one (`tests/cli/plain_decoder.py`).\n"
     "- **converted**: the same models, converted to GGUF and read again, say the same of every number and tensor and\n"
     "  give the same bits (`tests/convert/convert_architectures_test.c`).\n"
     "- **llama.cpp**: how many types of weights were compared with llama.cpp 0.5.0, in files with random weights that it loads and that are wide\n"
     "  enough for every type: its best token is ours wherever its margin is more than rounding may move, in rows of a prompt and in what is\n"
     "  generated (`tests/cli/peer_wide_test.py`). Mixtures have all experts in use there; which ones a row is sent to is compared in the\n"
-    "  converted models that it loads (`peer_archs_test.py`, five types). F32*: its logits of a starred model's file are within 0.002. A dash: it does not know the architecture. [Below](#where-llamacpp-reads-files-otherwise): what it does otherwise than transformers.\n"
+    "  converted models that it loads (`peer_archs_test.py`, five types). F32*: its logits of a starred model's file are within 0.002. A dash: it does not know the architecture, or computes another one. [Below](#where-llamacpp-reads-files-otherwise): what it does otherwise than transformers.\n"
     "\n"
     "| GGUF | folder | transformers | converted | llama.cpp |\n"
     "|---|---|---|---|---|\n";
@@ -70,6 +70,12 @@ static const char *published_arch(const json_t *row) {
     const char *const type = json_string_value(json_object_get(text, "model_type"));
     const struct hf_arch *a =
         type ? hf_arch_by_type(type, strlen(type)) : hf_arch_by_class(class_name, strlen(class_name));
+    // One class, of which each kind of blocks has a name of its own.
+    const json_t *const blocks = json_object_get(json_object_get(row, "config"), "layers_block_type");
+    bool has_block = false;
+    for (size_t i = 0; a && a->block && i < json_array_size(blocks); i++)
+        has_block = has_block || strcmp(json_string_value(json_array_get(blocks, i)), a->block) == 0;
+    if (a && a->block && !has_block) a++;
     return a ? a->gguf_name : "";
 }
 
@@ -114,7 +120,8 @@ static void put_peer(FILE *to, const json_t *wide, const json_t *published, cons
     const char *name;
     json_t *of;
     json_object_foreach(json_object_get(wide, "archs"), name, of) if (strcmp(json_string_value(of), arch) == 0) {
-        fprintf(to, "%zu types", json_object_size(json_object_get(models, name)));
+        const size_t n = json_object_size(json_object_get(models, name));
+        fprintf(to, "%zu type%s", n, n == 1 ? "" : "s");
         return;
     }
     fputs(peer_agrees(published, arch) ? "F32*" : "-", to);
@@ -134,6 +141,16 @@ static const char parts_head[] =
     "its source; of those that it loads its logits are the same once the difference is taken away (`peer_archs_test.py`).\n"
     "\n";
 
+static const char starred_parts[] =
+    "\n"
+    "Of starred models (`tests/cli/published_archs_test.py`):\n"
+    "\n"
+    "- baichuan: rotates in models of 32 layers and has ALiBi in those of 40; with so many its logits are these.\n"
+    "- bitnet: computes SiLU, whatever the folder says; so its logits of bitnet-silu are these.\n"
+    "- falcon-alibi, falcon-alibi-one: rotates, and has no ALiBi in `falcon`.\n"
+    "- mpt: looks GELU up in a table of half-precision numbers, which moves logits that deviate by 6 by up to 0.004.\n"
+    "- phimoe: weighs experts by the softmax over all of them, where the model has SparseMixer.\n";
+
 static void put_below(FILE *to, const json_t *wide, const json_t *archs) {
     const char *name, *type, *before = types_head;
     json_t *value;
@@ -144,6 +161,7 @@ static void put_below(FILE *to, const json_t *wide, const json_t *archs) {
     fprintf(to, ".\n%s", parts_head);
     json_object_foreach(json_object_get(archs, "parts"), name, value)
         fprintf(to, "- %s: %s.\n", name, json_string_value(value));
+    fputs(starred_parts, to);
 }
 
 static const char encoders_head[] =

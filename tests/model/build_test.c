@@ -135,7 +135,7 @@ TEST(a_file_that_cannot_be_run_is_refused_with_file_tensor_and_shapes) {
         {"another architecture",
          {"general.architecture", NULL, 0, {0}, keys_unknown_arch},
          RN_E_UNSUPPORTED,
-         "tiny.gguf: architecture 'mamba9' (general.type 'model') is not supported; nearest: mamba2; docs/models.md lists all"},
+         "tiny.gguf: architecture 'mamba9' (general.type 'model') is not supported; nearest: mamba2, mamba; docs/models.md lists all"},
         {"an encoder-decoder",
          {"general.architecture", NULL, 0, {0}, keys_t5},
          RN_E_UNSUPPORTED,

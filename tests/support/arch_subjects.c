@@ -119,6 +119,74 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
     {"softmax routing behind a dense layer, shared experts",
      {"deepseek", "block_count=3 " COMMON RMS "attention.head_count_kv=2 expert_count=6 expert_used_count=2 "
                   "expert_feed_forward_length=32 expert_shared_count=2 leading_dense_block_count=1"}},
+    {"slopes, norms without biases, queries, keys and values within bounds",
+     {"mpt", "block_count=2 " COMMON LAYER "attention.clamp_kqv=0.75"}},
+    {"slopes that are scaled, feed-forward after attention",
+     {"falcon", "block_count=2 " COMMON LAYER "attention.max_alibi_bias=8.0 runnel.alibi_scaled=true"}},
+    {"slopes in Llama's shape, one head of keys",
+     {"refact", "block_count=2 " COMMON RMS "attention.head_count_kv=1"}},
+    {"rotation in the smaller one", {"baichuan", "block_count=2 " COMMON RMS}},
+    {"slopes in the larger one", {"baichuan", "block_count=2 " COMMON RMS "attention.max_alibi_bias=8.0"}},
+    {"twice the width of the feed-forward part",
+     {"qwen",
+      "block_count=2 context_length=256 embedding_length=64 feed_forward_length=192 attention.head_count=4 " RMS}},
+    {"both blocks from one norm", {"plamo", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
+    {"norms before the last matrices", {"bitnet", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
+    {"squared ReLU, layer norms, whole heads rotated", {"jais2", "block_count=2 " COMMON LAYER}},
+    {"biases of all of attention", {"pangu-embedded", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
+    {"experts behind layer norms, queries, keys and values within bounds",
+     {"dbrx", "block_count=2 " COMMON LAYER
+              "attention.head_count_kv=2 attention.clamp_kqv=0.75 expert_count=6 expert_used_count=2"}},
+    {"experts beside the whole layer",
+     {"arctic", "block_count=2 " COMMON RMS "attention.head_count_kv=2 expert_count=6 expert_used_count=2"}},
+    {"softmax routing, shared experts",
+     {"bailingmoe", "block_count=2 " COMMON RMS "attention.head_count_kv=2 expert_count=6 expert_used_count=2 "
+                    "expert_feed_forward_length=32 expert_shared_count=2 expert_weights_norm=true"}},
+    {"sigmoid routing in groups, half a head rotated",
+     {"bailingmoe2",
+      "block_count=3 " COMMON RMS "attention.head_count_kv=2 expert_count=6 expert_used_count=2 "
+      "expert_feed_forward_length=32 expert_shared_count=1 leading_dense_block_count=1 expert_group_count=3 "
+      "expert_group_used_count=2 rope.dimension_count=8 expert_weights_scale=2.5"}},
+    {"windows with rotation, sigmoid routing",
+     {"exaone-moe",
+      "block_count=4 " COMMON RMS "attention.head_count_kv=2 attention.sliding_window=24 expert_count=6 "
+      "expert_used_count=2 expert_feed_forward_length=32 expert_shared_count=1 leading_dense_block_count=1"}},
+    {"gated attention, windows with rotation, norms on both sides",
+     {"afmoe",
+      "block_count=4 " COMMON RMS "attention.head_count_kv=2 attention.sliding_window=24 expert_count=6 "
+      "expert_used_count=2 expert_feed_forward_length=32 expert_shared_count=2 leading_dense_block_count=1"}},
+    {"norms behind blocks", {"opt", "block_count=2 " COMMON LAYER "runnel.norms_after=true"}},
+    {"experts whose weights are those of near rivals, biases",
+     {"phimoe", "block_count=2 " COMMON RMS "attention.head_count_kv=2 expert_count=6 expert_used_count=2"}},
+    {"latent attention whose queries grow sharper",
+     {"mistral4",
+      "block_count=2 " COMMON RMS "attention.head_count_kv=1 attention.q_lora_rank=32 attention.kv_lora_rank=32 "
+      "attention.key_length=40 attention.value_length=32 attention.key_length_mla=40 attention.value_length_mla=32 "
+      "rope.dimension_count=8 leading_dense_block_count=1 expert_count=6 expert_used_count=2 expert_shared_count=1 "
+      "expert_feed_forward_length=32 attention.temperature_scale=0.1 rope.scaling.original_context_length=16"}},
+    {"queries and keys normed behind rotation, of a model that sees",
+     {"hunyuan_vl", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
+    {"coordinates of pictures", {"paddleocr", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
+    {"a state for each channel",
+     {"mamba",
+      "block_count=3 context_length=256 embedding_length=64 feed_forward_length=0 attention.head_count=0 " RMS
+      "ssm.conv_kernel=4 ssm.inner_size=144 ssm.state_size=12 ssm.time_step_rank=5 ssm.dt_b_c_rms=true"}},
+    {"such states, attention without rotation, experts on every layer",
+     {"jamba", "block_count=3 " COMMON RMS "attention.head_count_kv=(0,2,0) expert_count=4 expert_used_count=2 "
+               "ssm.conv_kernel=3 ssm.inner_size=128 ssm.state_size=8 ssm.time_step_rank=6"}},
+    {"layers of one block each",
+     {"nemotron_h",
+      "block_count=4 context_length=256 embedding_length=64 feed_forward_length=(0,96,0,96) attention.head_count=4 " RMS
+      "attention.head_count_kv=(0,0,2,0) ssm.conv_kernel=4 ssm.inner_size=128 ssm.state_size=16 "
+      "ssm.time_step_rank=8 ssm.group_count=2"}},
+    {"and with experts",
+     {"nemotron_h_moe",
+      "block_count=4 context_length=256 embedding_length=64 feed_forward_length=(0,32,0,32) attention.head_count=4 " RMS
+      "attention.head_count_kv=(0,0,2,0) ssm.conv_kernel=4 ssm.inner_size=128 ssm.state_size=16 "
+      "ssm.time_step_rank=8 ssm.group_count=2 expert_count=6 expert_used_count=2 expert_feed_forward_length=32 "
+      "expert_shared_count=1 expert_shared_feed_forward_length=48"}},
+    {"queries and keys normed behind rotation pair by pair",
+     {"maincoder", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
     {"a norm by another name", {"seed_oss", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
     {"gate and up in one, half a head rotated",
      {"chatglm", "block_count=2 " COMMON RMS "attention.head_count_kv=2 rope.dimension_count=8",

@@ -81,7 +81,9 @@ static rn_status split_groups(const struct program *p, int32_t cut, struct split
     return RN_OK;
 }
 
-static bool has_state(const struct op *o) { return o->kind == OP_CONV || o->kind == OP_SSM || o->kind == OP_DELTA; }
+static bool has_state(const struct op *o) {
+    return o->kind == OP_CONV || o->kind == OP_SSM || o->kind == OP_SCAN || o->kind == OP_DELTA;
+}
 
 // A slot's bytes follow the order of layers.
 static void split_states(const struct program *p, size_t cut, struct split_program *s) {

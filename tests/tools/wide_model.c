@@ -15,6 +15,9 @@
 #define COMMON                                                                                                        \
     "context_length=512 embedding_length=256 feed_forward_length=512 attention.head_count=4 attention.key_length=64 " \
     "attention.value_length=64 vocab_size=320 "
+#define DEEP                                                                                                          \
+    "context_length=512 embedding_length=256 feed_forward_length=256 attention.head_count=4 attention.key_length=64 " \
+    "attention.value_length=64 vocab_size=320 "
 #define KV2          "attention.head_count_kv=2 "
 #define RMS          "attention.layer_norm_rms_epsilon=1e-5 "
 #define LAYER        "attention.layer_norm_epsilon=1e-5 "
@@ -132,9 +135,7 @@ static const struct row {
      {"exaone4", "block_count=3 " COMMON RMS KV2 ROTATED, .optional = ""}},
     {"exaone4-64",
      "and windows, which llama.cpp gives models of 64 layers",
-     {"exaone4",
-      "block_count=64 context_length=512 embedding_length=256 feed_forward_length=256 attention.head_count=4 attention.key_length=64 attention.value_length=64 vocab_size=320 rope.dimension_count=64 attention.sliding_window=24 " RMS
-          KV2,
+     {"exaone4", "block_count=64 " DEEP "rope.dimension_count=64 attention.sliding_window=24 " RMS KV2,
       .optional = ""}},
     {"gpt2",
      "learned positions",
@@ -170,6 +171,56 @@ static const struct row {
      "windows with rotation, whole layers without",
      {"cohere2", "block_count=4 " COMMON LAYER KV2 ROTATED "attention.sliding_window=24 logit_scale=0.5 ",
       .optional = ""}},
+    {"mpt",
+     "slopes, queries, keys and values within bounds",
+     {"mpt", "block_count=2 " COMMON LAYER KV4 "attention.clamp_kqv=0.75 attention.max_alibi_bias=8.0 ",
+      .optional = "attn_qkv"}},
+    {"refact",
+     "slopes in Llama's shape",
+     {"refact", "block_count=2 " COMMON RMS "attention.head_count_kv=1 ", .optional = ""}},
+    {"qwen",
+     "twice the width of the feed-forward part",
+     {"qwen", "block_count=2 " COMMON RMS KV4 ROTATED, .optional = "attn_qkv output.weight"}},
+    {"plamo",
+     "both blocks from one norm",
+     {"plamo", "block_count=2 " COMMON RMS KV2 ROTATED, .optional = "output.weight"}},
+    {"bitnet", "norms before the last matrices", {"bitnet", "block_count=2 " COMMON RMS KV2 ROTATED, .optional = ""}},
+    {"jais2",
+     "squared ReLU, layer norms",
+     {"jais2", "block_count=2 " COMMON LAYER KV4 ROTATED,
+      .optional = "attn_q.bias attn_k.bias attn_v.bias attn_output.bias ffn_up.bias ffn_down.bias"}},
+    {"pangu-embedded",
+     "biases of all of attention",
+     {"pangu-embedded", "block_count=2 " COMMON RMS KV2 ROTATED,
+      .optional = "attn_q.bias attn_k.bias attn_v.bias attn_output.bias output.weight"}},
+    {"arctic",
+     "experts beside the whole layer",
+     {"arctic", "block_count=2 " COMMON RMS KV2 ROTATED WIDE_EXPERTS, .optional = "output.weight"}},
+    {"maincoder",
+     "norms behind rotation pair by pair",
+     {"maincoder", "block_count=2 " COMMON RMS KV2 ROTATED, .optional = ""}},
+    {"mistral4",
+     "latent attention, softmax routing",
+     {"mistral4",
+      "block_count=2 " LATENT RMS
+      "attention.q_lora_rank=256 leading_dense_block_count=1 expert_count=4 expert_used_count=4 expert_feed_forward_length=256 expert_weights_norm=true " SHARED,
+      .optional = "output.weight"}},
+    {"hunyuan_vl", "norms behind rotation", {"hunyuan_vl", "block_count=2 " COMMON RMS KV2 ROTATED, .optional = ""}},
+    {"paddleocr",
+     "coordinates of pictures",
+     {"paddleocr", "block_count=2 " COMMON RMS KV2 ROTATED "rope.dimension_sections=(16,8,8,0) ", .optional = ""}},
+    {"mamba",
+     "a state for each channel",
+     {"mamba",
+      "block_count=3 context_length=512 embedding_length=256 feed_forward_length=0 attention.head_count=0 vocab_size=320 " RMS
+      "ssm.conv_kernel=4 ssm.inner_size=512 ssm.state_size=16 ssm.time_step_rank=16 ",
+      .optional = "ssm_conv1d.bias output.weight"}},
+    {"jamba",
+     "attention without rotation among them, experts in every second layer",
+     {"jamba",
+      "block_count=3 " COMMON RMS "attention.head_count_kv=(0,2,0) expert_count=4 expert_used_count=4 "
+      "ssm.conv_kernel=4 ssm.inner_size=512 ssm.state_size=16 ssm.time_step_rank=16 ",
+      .optional = "ssm_conv1d.bias output.weight"}},
     {"mamba2",
      "states alone",
      {"mamba2",

@@ -209,7 +209,7 @@ static const op_fn by_rows[OP_N_KINDS + 1] = {
 // Runs a claimed op, alone or as the first of joined ops.
 static const pieces_fn by_pieces[OP_N_KINDS + 1] = {
     [OP_LINEAR] = linear_run, [OP_EXPERTS] = experts_run, [OP_STORE_KV] = attend_run, [OP_ATTEND] = attend_run,
-    [OP_CONV] = recur_run,    [OP_SSM] = recur_run,       [OP_DELTA] = recur_run,
+    [OP_CONV] = recur_run,    [OP_SSM] = recur_run,       [OP_DELTA] = recur_run,     [OP_SCAN] = recur_run,
 };
 static const columns_fn by_columns[OP_N_KINDS + 1] = {
     [OP_ACTIVATE] = columns_activate, [OP_GATE] = columns_gate, [OP_GATE_OAI] = columns_gate_oai};

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CONV_CHANNELS = 256 }; // channels of a piece
+enum { CONV_CHANNELS = 256, SCAN_CHANNELS = 64 }; // channels of a piece
 
 // Copies the row's state to the slot that the row writes: n_rows pieces of n floats, `stride` apart, from float `at` on.
 static float *state_of(const struct cpu_backend *b, size_t r, size_t at, size_t n_rows, size_t stride, size_t n) {
@@ -63,6 +63,34 @@ static void ssm_piece(const struct op_run *x, size_t h) {
     }
 }
 
+static size_t scan_pieces(const struct op_run *x) { return ceil_div((size_t)x->o->op.width, SCAN_CHANNELS); }
+
+static void scan_piece(const struct op_run *x, size_t i) {
+    const struct op *o = &x->o->op;
+    const struct kernel_set *k = x->b->k;
+    const size_t first = i * SCAN_CHANNELS, stride = (size_t)o->width, d_state = (size_t)x->b->p->recurrence.key_dim;
+    const size_t n = stride - first < SCAN_CHANNELS ? stride - first : SCAN_CHANNELS;
+    float *const held = cpu_scratch(x->b, x->i_thread), *const decay = held + SCAN_CHANNELS;
+    for (size_t r = 0; r < x->n_rows; r++) {
+        const float *const row = run_src(x, r), *const dt = run_src2(x, r) + first;
+        for (size_t s = 0; s < d_state; s++)
+            for (size_t c = 0; c < n; c++) decay[s * n + c] = dt[c] * o->weights.vec[s * stride + first + c];
+        k->row.exp(decay, d_state * n, 0, decay);
+        k->scan_step(&(struct scan_step){.n = n,
+                                         .d_state = d_state,
+                                         .stride = stride,
+                                         .state = state_of(x->b, r, o->state.at + first, d_state, stride, n),
+                                         .x = row + first,
+                                         .d = o->weights.vec2 + first,
+                                         .dt = dt,
+                                         .decay = decay,
+                                         .b = row + stride,
+                                         .c = row + stride + d_state,
+                                         .held = held,
+                                         .y = run_dst(x, r) + first});
+    }
+}
+
 // x divided by its length: transformers' l2norm.
 static void to_unit(const struct kernel_set *k, const float *x, size_t n, float factor, float *y) {
     memcpy(y, x, n * sizeof *y);
@@ -97,7 +125,9 @@ static void delta_piece(const struct op_run *x, size_t h) {
 }
 
 size_t recur_scratch_bytes(const struct program *p) {
-    return (2 * (size_t)p->recurrence.key_dim + (size_t)p->recurrence.v_dim) * sizeof(float);
+    const size_t delta = 2 * (size_t)p->recurrence.key_dim + (size_t)p->recurrence.v_dim,
+                 scan = (1 + (size_t)p->recurrence.key_dim) * SCAN_CHANNELS;
+    return (delta > scan ? delta : scan) * sizeof(float);
 }
 
 void recur_run(const struct op_run *x) {
@@ -106,6 +136,7 @@ void recur_run(const struct op_run *x) {
         void (*piece)(const struct op_run *x, size_t i);
     } kinds[OP_N_KINDS] = {[OP_CONV] = {conv_pieces, conv_piece},
                            [OP_SSM] = {head_pieces, ssm_piece},
+                           [OP_SCAN] = {scan_pieces, scan_piece},
                            [OP_DELTA] = {head_pieces, delta_piece}};
     const enum op_kind kind = x->o->op.kind;
     const size_t n = kinds[kind].n_pieces(x);

@@ -1,5 +1,6 @@
 // backend/cpu/cpu_route.c - routing: the experts of a row and their weights (docs/arithmetic.md, section 5).
 #include "backend/cpu/cpu_experts.h"
+#include <math.h>
 #include <string.h>
 
 // Inserts i into list[0, *n), the indices of the largest scores in `want` so far: at most `most`, the largest first. Indices come in
@@ -52,6 +53,24 @@ static void weigh(const struct kernel_set *k, const struct routing *t, float *we
     if (t->scale != 1) k->scale(weights, t->scale, n);
 }
 
+// The weights of ROUTING_RIVALS. near: [n_expert] scratch.
+static void weigh_rivals(const struct kernel_set *k, const struct routing *t, const float *score,
+                         const int32_t *chosen, float *near, float *weights) {
+    for (int32_t c = 0; c < t->n_used; c++) {
+        const float best = score[chosen[c]];
+        size_t n = 1;
+        near[0] = best;
+        for (int32_t i = 0; i < t->n_expert; i++) {
+            bool is_out = i == chosen[c];
+            for (int32_t b = 0; b < c; b++) is_out = is_out || i == chosen[b];
+            const float size = fabsf(score[i]) > best ? fabsf(score[i]) : best;
+            if (!is_out && !((best - score[i]) / size > t->margin)) near[n++] = score[i];
+        }
+        k->softmax(near, n);
+        weights[c] = near[0];
+    }
+}
+
 size_t cpu_route_scratch(const struct program *p) {
     return (2 * (size_t)p->routing.n_expert + 3 * (size_t)p->routing.n_group + (size_t)p->routing.n_used) *
            sizeof(float);
@@ -78,6 +97,7 @@ void cpu_op_route(const struct op_run *x, size_t begin, size_t end) {
             out[i] = score[chosen[i]];
             out[n_used + i] = (float)chosen[i];
         }
+        if (t->scores == ROUTING_RIVALS) weigh_rivals(k, t, score, chosen, biased, out);
         weigh(k, t, out);
         for (size_t i = 0; x->o->op.weights.vec2 && i < n_used; i++) out[i] *= x->o->op.weights.vec2[chosen[i]];
     }

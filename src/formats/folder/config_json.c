@@ -15,6 +15,15 @@ int config_shown(const struct json_node *v) {
     return v->n_text < SHOWN_TEXT_BYTES ? (int)v->n_text : SHOWN_TEXT_BYTES;
 }
 
+const struct json_node *config_member(const struct json_node *object, const char *path) {
+    char outer[64];
+    const size_t n = strcspn(path, ".");
+    if (path[n] == 0 || n >= sizeof outer) return json_member(object, path);
+    memcpy(outer, path, n);
+    outer[n] = 0;
+    return json_member(json_member(object, outer), path + n + 1);
+}
+
 rn_status config_string(const struct json_node *object, const char *name, const struct json_node **out,
                         rn_error *err) {
     *out = json_member(object, name);
@@ -139,7 +148,7 @@ static rn_status read_value(struct hf_config *c, const struct hparam_row *row, c
 // row's usual names, which stand for something else there.
 static const char *alias_of(const struct hf_config *c, const struct objects *o, const struct hparam_row *row) {
     for (size_t i = 0; i < c->arch->n_aliases; i++)
-        if (c->arch->aliases[i].at == row->at && json_member(o->root, c->arch->aliases[i].member))
+        if (c->arch->aliases[i].at == row->at && config_member(o->root, c->arch->aliases[i].member))
             return c->arch->aliases[i].member;
     return NULL;
 }
@@ -168,7 +177,7 @@ static const char *usual_name(const struct hf_config *c, const struct hparam_row
 static rn_status read_row(struct hf_config *c, const struct objects *o, const struct hparam_row *row, rn_error *err) {
     const char *const *names = row->in[HPARAMS_CONFIG].names;
     const char *alias = alias_of(c, o, row);
-    if (alias) return read_value(c, row, alias, json_member(o->root, alias), err);
+    if (alias) return read_value(c, row, alias, config_member(o->root, alias), err);
     for (int i = 0; i < HPARAM_MAX_NAMES && names[i]; i++) {
         const struct json_node *v = is_taken(c, row, names[i]) ? NULL : find_member(o, names[i]);
         if (v) return read_value(c, row, names[i], v, err);
@@ -180,7 +189,12 @@ static rn_status read_row(struct hf_config *c, const struct objects *o, const st
 }
 
 static rn_status read_table(struct hf_config *c, const struct objects *o, struct package *p, rn_error *err) {
-    rn_status st = read_row(c, o, &hparam_rows[0], err);
+    const struct json_node *kinds = json_member(o->root, "layers_block_type");
+    const bool counts = c->raw.facts->recurrent == RECURRENT_IN_TURN && kinds && kinds->kind == JSON_ARRAY &&
+                        kinds->n_items > 0 && kinds->n_items <= (uint32_t)hparam_rows[0].max &&
+                        !json_member(o->root, hparam_rows[0].in[HPARAMS_CONFIG].names[0]);
+    if (counts) c->raw.hp.n_layer = (int32_t)kinds->n_items; // transformers 5 leaves the number out
+    rn_status st = counts ? RN_OK : read_row(c, o, &hparam_rows[0], err);
     if (st == RN_OK) st = hparams_begin_layers(&c->raw, p, err);
     for (size_t i = 1; st == RN_OK && i < hparam_n_rows; i++) st = read_row(c, o, &hparam_rows[i], err);
     return st;
@@ -203,7 +217,8 @@ static rn_status read_routing(struct hf_config *c, const struct json_node *root,
     if (st == RN_OK) st = config_string(root, "topk_method", &method, err);
     if (st == RN_OK && block) st = json_bool(block, &has_block, err);
     if (st != RN_OK) return st;
-    if (!has_block || hp->n_expert == 0 || (hp->n_expert == 1 && !has_experts(c->arch)))
+    if (!has_block || hp->n_expert == 0 ||
+        (hp->n_expert == 1 && (c->arch->layers_by_period || !has_experts(c->arch))))
         hp->n_expert = hp->n_expert_used = 0; // transformers' default for the latter is not 0
     if (c->arch->gating) hp->expert_gating = c->arch->gating;
     if (score && c->arch->gating_ignored) score = NULL;
@@ -232,6 +247,10 @@ static void derive_widths(struct hf_config *c) {
         const int64_t max = (int64_t)hparam_row_at(AT(hp.n_ff))->max;
         hp->n_ff = (int32_t)(up < max ? up : max);
     }
+    if (c->arch->ff_rounding && hp->n_ff == 0) { // refact: modeling_gpt_refact.py
+        const int32_t of = c->arch->ff_rounding;
+        hp->n_ff = ((int32_t)(2 * (4 * (int64_t)hp->n_embd) / 3) + of - 1) / of * of; // n_embd is below 2^19
+    }
     if (raw->depth_scale != 0) hp->residual_scale = raw->depth_scale / sqrtf((float)hp->n_layer);
     if (raw->base_width != 0) hp->logit_scale = (float)hp->n_embd / (float)raw->base_width;
     // granite: without experts the shared part is the whole feed-forward layer
@@ -253,6 +272,29 @@ static rn_status read_llama4(struct hf_config *c, const struct json_node *root, 
     st = v->kind == JSON_NUMBER ? json_int(v, 0, INT32_MAX, &is_tuned, err) : json_bool(v, &is_on, err);
     if (st != RN_OK) return fail_in(err, st, "member %s", tunes);
     if (is_tuned == 0 || !is_on) c->raw.hp.attn_temp_scale = 0;
+    return RN_OK;
+}
+
+// Norms behind blocks (opt), and biases of attention by distance in place of rotation. Baichuan's larger model has them, whose config.json says only the longest text.
+static rn_status read_switches(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    const struct json_node *const v = json_member(root, "alibi");
+    struct hparams *hp = &c->raw.hp;
+    bool is_on = false;
+    const rn_status st = v ? json_bool(v, &is_on, err) : RN_OK;
+    if (st != RN_OK) return fail_in(err, st, "member alibi");
+    if (is_on && !c->arch->may_scale_alibi)
+        return fail(err, RN_E_UNSUPPORTED, "member alibi: true is not supported in %s; false is",
+                    c->arch->class_name);
+    if (is_on) hp->alibi_max_bias = 8, hp->alibi_scaled = true;
+    const struct json_node *const before =
+        c->raw.facts->may_norm_after ? json_member(root, "do_layer_norm_before") : NULL;
+    bool is_before = true;
+    const rn_status of_norm = before ? json_bool(before, &is_before, err) : RN_OK;
+    if (of_norm != RN_OK) return fail_in(err, of_norm, "member do_layer_norm_before");
+    hp->norms_after = !is_before;
+    hp->ssm_norms = c->arch->norms_scan;
+    c->head_is_normed = c->raw.facts->alibi_layers && json_member(root, "z_loss_weight"); // Baichuan 2
+    if (c->raw.facts->alibi_layers && !json_member(root, "max_position_embeddings")) hp->alibi_max_bias = 8;
     return RN_OK;
 }
 
@@ -333,6 +375,7 @@ rn_status config_read(struct hf_config *c, const struct json_tree *text, struct 
     if (st == RN_OK) st = read_classes(c, o.root, err);
     if (st == RN_OK) st = read_routing(c, o.root, err);
     if (st == RN_OK) st = read_llama4(c, o.root, err);
+    if (st == RN_OK) st = read_switches(c, o.root, err);
     if (st == RN_OK) st = config_read_overrides(c, o.root, err);
     if (st == RN_OK) st = config_read_rope(c, o.rope, o.rope_swa, p, err);
     if (st == RN_OK) st = check_partial(c, err);

@@ -26,6 +26,7 @@ struct hf_config {
     uint32_t n_factors;
     bool is_wrapped;          // the text model is one of several parts: hf_wrappers.h
     bool head_by_tensor;      // whether there is a separate output head depends on the tensors
+    bool head_is_normed;      // rows of the head are divided by their length
     bool is_trunk;            // a model without output head; the embedding is used instead
     const char *foreign_code; // the member that asks to run code from the folder, which is never done; NULL: none
 };

@@ -33,6 +33,91 @@ static const struct {
 };
 enum { N_KINDS = sizeof layer_kinds / sizeof *layer_kinds };
 
+// nemotron_h: each layer is one block.
+static const struct block_kind {
+    const char *name;
+    char letter;
+    uint32_t flags;
+} block_kinds[] = {
+    {"linear_attention", 'M', LAYER_RECURRENT},
+    {"mamba", 'M', LAYER_RECURRENT},
+    {"full_attention", '*', 0},
+    {"attention", '*', 0},
+    {"mlp", '-', LAYER_NO_MIXER},
+    {"moe", 'E', LAYER_NO_MIXER | LAYER_EXPERTS},
+};
+enum { N_BLOCKS = sizeof block_kinds / sizeof *block_kinds };
+
+char config_block_letter(const char *kind) {
+    size_t i = 0;
+    while (i < N_BLOCKS && strcmp(block_kinds[i].name, kind) != 0) i++;
+    return i < N_BLOCKS ? block_kinds[i].letter : 0;
+}
+
+static rn_status no_such_block(const char *name, uint32_t i, const char *text, int n, rn_error *err) {
+    return fail(err, RN_E_UNSUPPORTED, "member %s: item %" PRIu32 ": \"%.*s\" is not a kind of layer", name, i, n,
+                text);
+}
+
+static rn_status read_blocks(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char letters[] = "hybrid_override_pattern", kinds[] = "layers_block_type";
+    struct raw_hparams *raw = &c->raw;
+    const struct json_node *pattern, *list;
+    bool has_experts = false;
+    rn_status st = config_string(root, letters, &pattern, err);
+    if (st == RN_OK) st = per_layer(c, root, kinds, JSON_STRING, &list, err);
+    if (st != RN_OK) return st;
+    if (!pattern && !list) return fail(err, RN_E_FORMAT, "member %s: missing", kinds);
+    if (pattern && pattern->n_text != (uint32_t)raw->hp.n_layer)
+        return fail(err, RN_E_FORMAT, "member %s: %" PRIu32 " letters for %" PRId32 " layers", letters,
+                    pattern->n_text, raw->hp.n_layer);
+    const struct json_node *v = list ? json_first(list) : NULL;
+    for (uint32_t l = 0; l < (uint32_t)raw->hp.n_layer; l++) {
+        size_t k = 0;
+        while (k < N_BLOCKS &&
+               !(pattern ? pattern->text[l] == block_kinds[k].letter : json_is(v, block_kinds[k].name)))
+            k++;
+        if (k == N_BLOCKS)
+            return no_such_block(pattern ? letters : kinds, l, pattern ? pattern->text + l : v->text,
+                                 pattern ? 1 : config_shown(v), err);
+        raw->layers[l].flags |= block_kinds[k].flags;
+        has_experts = has_experts || (block_kinds[k].flags & LAYER_EXPERTS);
+        if (!pattern) v = json_next(v);
+    }
+    raw->says_states = raw->says_experts = true;
+    if (!has_experts) raw->hp.n_expert = raw->hp.n_expert_used = 0; // whatever their number is said to be
+    return RN_OK;
+}
+
+// jamba: attention, and experts, on every period-th layer from an offset on.
+static rn_status read_period(const struct json_node *root, const char *const names[2], int64_t out[2],
+                             rn_error *err) {
+    for (int i = 0; i < 2; i++) {
+        const struct json_node *v = json_member(root, names[i]);
+        if (!v) return fail(err, RN_E_FORMAT, "member %s: missing", names[i]);
+        const rn_status st = json_int(v, i == 0 ? 1 : 0, 1024, &out[i], err);
+        if (st != RN_OK) return fail_in(err, st, "member %s", names[i]);
+    }
+    return RN_OK;
+}
+
+static rn_status read_periods(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char *const attn[] = {"attn_layer_period", "attn_layer_offset"}, *const moe[] = {
+                                                                                      "expert_layer_period",
+                                                                                      "expert_layer_offset"};
+    struct raw_hparams *raw = &c->raw;
+    int64_t a[2], e[2];
+    rn_status st = read_period(root, attn, a, err);
+    if (st == RN_OK) st = read_period(root, moe, e, err);
+    if (st != RN_OK) return st;
+    for (int32_t l = 0; l < raw->hp.n_layer; l++) {
+        flag(&raw->layers[l], LAYER_RECURRENT, l % a[0] != a[1]);
+        flag(&raw->layers[l], LAYER_EXPERTS, raw->hp.n_expert > 0 && l % e[0] == e[1]);
+    }
+    raw->says_states = raw->says_experts = true;
+    return RN_OK;
+}
+
 static rn_status read_kinds(struct hf_config *c, const struct json_node *root, rn_error *err) {
     static const char *const names[] = {"layer_types", "layers_block_type"}; // the second is granite's
     struct raw_hparams *raw = &c->raw;
@@ -281,6 +366,8 @@ static rn_status read_expert_layers(struct hf_config *c, const struct json_node 
 
 rn_status config_read_layers(struct hf_config *c, const struct json_node *root, rn_error *err) {
     rn_status st = read_window_switch(c, root, err);
+    if (st == RN_OK && c->raw.facts->recurrent == RECURRENT_IN_TURN) return read_blocks(c, root, err);
+    if (st == RN_OK && c->arch->layers_by_period) return read_periods(c, root, err);
     if (st == RN_OK) st = read_kinds(c, root, err);
     if (st == RN_OK) st = check_overrides(c, err);
     if (st == RN_OK) st = read_attending(c, root, err);

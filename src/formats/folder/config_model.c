@@ -39,6 +39,19 @@ static rn_status find_text(struct hf_config *c, const struct hf_wrapper *w, cons
     return RN_OK;
 }
 
+// Does layers_block_type have the kind, or the older pattern its letter?
+static bool lists_block(const struct json_node *text, const char *kind) {
+    const struct json_node *list = json_member(text, "layers_block_type"),
+                           *pattern = json_member(text, "hybrid_override_pattern"), *v = NULL;
+    const char letter = config_block_letter(kind);
+    if (pattern && pattern->kind == JSON_STRING) return memchr(pattern->text, letter, pattern->n_text) != NULL;
+    if (!list || list->kind != JSON_ARRAY) return false;
+    v = json_first(list);
+    for (uint32_t i = 0; i < list->n_items; i++, v = json_next(v))
+        if (json_is(v, kind)) return true;
+    return false;
+}
+
 rn_status config_find_model(struct hf_config *c, const struct json_node *root, const struct json_node **text,
                             rn_error *err) {
     const struct json_node *classes = json_member(root, "architectures"), *type, *name = NULL;
@@ -60,6 +73,7 @@ rn_status config_find_model(struct hf_config *c, const struct json_node *root, c
         if (name && !c->arch) c->is_trunk = (c->arch = hf_arch_by_trunk(name->text, name->n_text)) != NULL;
         if (!c->arch) st = not_supported(name ? "architectures" : "model_type", name ? name : type, err);
     }
+    if (st == RN_OK && c->arch->block && !lists_block(*text, c->arch->block)) c->arch++;
     if (st == RN_OK) memcpy(c->raw.hp.arch, c->arch->gguf_name, strlen(c->arch->gguf_name) + 1);
     return st;
 }

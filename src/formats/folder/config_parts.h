@@ -10,6 +10,8 @@ rn_status config_string(const struct json_node *object, const char *name, const 
 // A list member of `kind`; *out NULL when absent.
 rn_status config_list(const struct json_node *object, const char *name, enum json_kind kind,
                       const struct json_node **out, rn_error *err);
+// The member of an object; "a.b": member b of its member a. NULL when absent.
+const struct json_node *config_member(const struct json_node *object, const char *path);
 int config_shown(const struct json_node *v); // how many bytes of a string a message shows
 
 // config_model.c: finds the architecture; *text is the object with the text model's numbers, root itself or a member of it.
@@ -31,6 +33,8 @@ rn_status config_read_rope(struct hf_config *c, const struct json_node *rope, co
 
 // config_layers.c: reads the lists with one item per layer. Call after the table's rows, the overrides before config_read_rope().
 rn_status config_read_overrides(struct hf_config *c, const struct json_node *root, rn_error *err);
+// nemotron_h: the letter of a kind of layer in hybrid_override_pattern; 0: none.
+char config_block_letter(const char *kind);
 rn_status config_read_layers(struct hf_config *c, const struct json_node *root, rn_error *err);
 
 #endif

@@ -38,7 +38,8 @@ static bool take_activation(struct hf_config *c, const struct json_node *name) {
 }
 
 static rn_status check_activation(struct hf_config *c, const struct json_node *root, rn_error *err) {
-    static const char *const names[] = {"hidden_act", "hidden_activation", "activation_function", "activation"};
+    static const char *const names[] = {"hidden_act", "hidden_activation", "activation_function", "activation",
+                                        "mlp_hidden_act"};
     const char *list = c->arch->activations;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct json_node *v;
@@ -61,8 +62,6 @@ static const struct {
     {NULL, "scale_attn_by_inverse_layer_idx", "false"},
     {NULL, "scale_attn_weights", "true"},
     {NULL, "add_cross_attention", "false"},
-    {NULL, "alibi", "false"},
-    {NULL, "do_layer_norm_before", "true"},
     {NULL, "enable_bias", "true"},
     {NULL, "_remove_final_layer_norm", "false"},
     {NULL, "layer_norm_elementwise_affine", "true"},
@@ -73,6 +72,28 @@ static const struct {
     {"bert", "position_embedding_type", "null", "absolute"},
     {"bert", "is_decoder", "false"},
     {"mamba2", "rms_norm", "true"},
+    {"mamba", "mixer_rms_eps", "1e-6"},
+    {"nemotron_h", "residual_in_fp32", "false"},
+    {"nemotron_h_moe", "moe_latent_size", "null"},
+    {"phimoe", "router_jitter_noise", "0.01"},
+    {"phimoe", "num_experts_per_tok", "2"},
+    {"mistral4", "n_group", "1"},
+    {"mpt", "attn_config.alibi", "true"},
+    {"mpt", "attn_config.alibi_bias_max", "8"},
+    {"mpt", "attn_config.qk_ln", "false"},
+    {"mpt", "attn_config.prefix_lm", "false"},
+    {"mpt", "logit_scale", "null"},
+    {"dbrx", "ffn_config.moe_normalize_expert_weights", "1"},
+    {"dbrx", "ffn_config.ffn_act_fn.name", "null", "silu"},
+    {"refact", "multi_query", "true"},
+    {"arctic", "moe_layer_frequency", "1"},
+    {"arctic", "parallel_attn_mlp_res", "true"},
+    {"bailingmoe", "norm_head", "false"},
+    {"bailingmoe2", "norm_head", "false"},
+    {"bailingmoe2", "score_function", "null", "sigmoid"},
+    {"afmoe", "score_func", "null", "sigmoid"},
+    {"afmoe", "mup_enabled", "true"},
+    {"qwen", "no_bias", "true"},
 };
 
 // Compares with a word ("false", "null", "true"), or with a number, which may be spelled in several
@@ -89,7 +110,7 @@ static bool has_value(const struct json_node *v, const char *want) {
 
 static rn_status check_fixed(const struct hf_config *c, const struct json_node *root, rn_error *err) {
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        const struct json_node *v = json_member(root, fixed[i].member);
+        const struct json_node *v = config_member(root, fixed[i].member);
         const bool is_its = !fixed[i].gguf_name || strcmp(fixed[i].gguf_name, c->arch->gguf_name) == 0;
         if (!v || !is_its || has_value(v, fixed[i].want) || (fixed[i].also && json_is(v, fixed[i].also))) continue;
         const bool is_word = v->kind <= JSON_TRUE;

@@ -41,6 +41,18 @@ static uint64_t grouped_values(const struct hf_sizes *s, uint64_t r) {
     return grouped(s, (s->n_head + s->n_head_kv) * s->head_dim + r);
 }
 
+static uint64_t packed_keys(const struct hf_sizes *s, uint64_t r) {
+    return s->n_head * s->head_dim + interleaved(s, r);
+}
+static uint64_t packed_values(const struct hf_sizes *s, uint64_t r) {
+    return (s->n_head + s->n_head_kv) * s->head_dim + r;
+}
+
+static uint64_t spread(const struct hf_sizes *s, uint64_t r) {
+    const uint64_t head = r / s->head_dim, per_group = s->n_head / s->n_head_kv;
+    return (head % per_group * s->n_head_kv + head / per_group) * s->head_dim + r % s->head_dim;
+}
+
 // Source rows are [key head][q, k, values, gates].
 static uint64_t qkvz_group(const struct hf_sizes *s) {
     return 2 * s->key_dim + 2 * (s->value_heads / s->key_heads) * s->value_dim;
@@ -153,6 +165,15 @@ static rn_status groups(const struct hf_sizes *s, const struct safetensors_recor
     return RN_OK;
 }
 
+// [experts * rows, width] -> [experts, rows, width]
+static rn_status experts(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
+                         rn_error *err) {
+    if (t->n_dims != 2 || s->n_expert == 0 || t->dims[0] % s->n_expert != 0)
+        return fail(err, RN_E_FORMAT, "%" PRIu64 " rows for %" PRIu64 " experts", t->dims[0], s->n_expert);
+    see_as(p, s->n_expert, t->dims[0] / s->n_expert, t->dims[1], 3);
+    return RN_OK;
+}
+
 static rn_status expect_rows(uint64_t got, uint64_t want, rn_error *err) {
     if (got == want) return RN_OK;
     return fail(err, RN_E_FORMAT, "%" PRIu64 " rows, where %" PRIu64 " are expected", got, want);
@@ -173,6 +194,14 @@ static rn_status columns_of_values(const struct hf_sizes *s, const struct safete
     if (p->n_cols == of_values(s)) return RN_OK;
     return fail(err, RN_E_FORMAT, "%" PRIu64 " columns, where config.json says %" PRIu64 " heads of %" PRIu64,
                 p->n_cols, s->value_heads, s->value_dim);
+}
+
+static rn_status columns_of_queries(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
+                                    rn_error *err) {
+    (void)matrices(s, t, p, err);
+    if (p->n_cols == of_queries(s)) return RN_OK;
+    return fail(err, RN_E_FORMAT, "%" PRIu64 " columns, where config.json says %" PRIu64 " heads of %" PRIu64,
+                p->n_cols, s->n_head, s->head_dim);
 }
 
 static rn_status columns_of_pairs(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
@@ -236,6 +265,14 @@ static const struct form forms[HF_N_FORMS] = {
     [HF_GROUPED_QUERIES] = {rows, of_qkv, grouped_queries, QUERIES},
     [HF_GROUPED_KEYS] = {rows, of_qkv, grouped_keys, KEYS},
     [HF_GROUPED_VALUES] = {rows, of_qkv, grouped_values, KEYS},
+    [HF_PACKED_QUERIES] = {rows, of_qkv, interleaved, QUERIES},
+    [HF_PACKED_KEYS] = {rows, of_qkv, packed_keys, KEYS},
+    [HF_PACKED_VALUES] = {rows, of_qkv, packed_values, KEYS},
+    [HF_SPREAD_QUERIES] = {rows, of_queries, spread},
+    [HF_SPREAD_COLUMNS] = {columns_of_queries, NULL, spread, .by_column = true},
+    [HF_SPLIT_EXPERTS] = {experts},
+    [HF_SPLIT_EXPERTS_TURNED] = {experts, .turned = true},
+    [HF_NORMED_HEAD] = {rows, .change = HF_ROWS_OF_LENGTH_1},
     [HF_FIRST_HALF] = {.rows = FIRST},
     [HF_SECOND_HALF] = {.rows = SECOND},
     [HF_EVEN] = {.cols = EVEN},
@@ -289,6 +326,7 @@ rn_status hf_plan(enum hf_form form, const struct hf_sizes *s, const struct safe
     struct hf_plan *const p = out;
     if (t->n_dims == 0) return fail(err, RN_E_FORMAT, "is a single number without a shape");
     *p = (struct hf_plan){.row_of = f->row_of, .by_column = f->by_column, .change = f->change, .turned = f->turned};
+    if (form == HF_NORMED_HEAD && !s->head_is_normed) p->change = HF_NUMBERS_KEPT;
     rn_status st = (f->see ? f->see : matrices)(s, t, p, err);
     if (st == RN_OK && f->n_rows) st = expect_rows(p->n_rows, f->n_rows(s), err);
     if (st == RN_OK) st = take(f->rows, s, "rows", p->n_rows, &p->row_from, &p->row_step, &p->rows_taken, err);

@@ -22,7 +22,17 @@ enum hf_form {
     HF_GROUPED_QUERIES,
     HF_GROUPED_KEYS,
     HF_GROUPED_VALUES,
-    HF_FIRST_HALF, // rows of each matrix
+    // Of rows [all queries, all keys, all values] the queries and the keys for interleaved rotation, and the values.
+    HF_PACKED_QUERIES,
+    HF_PACKED_KEYS,
+    HF_PACKED_VALUES,
+    // Query head h reads key head h % key heads: [queries of a key head][key head] -> [key head][its queries], of rows and of columns.
+    HF_SPREAD_QUERIES,
+    HF_SPREAD_COLUMNS,
+    HF_SPLIT_EXPERTS, // rows [expert][row]
+    HF_SPLIT_EXPERTS_TURNED,
+    HF_NORMED_HEAD, // rows divided by their length, where the model is one whose head does that
+    HF_FIRST_HALF,  // rows of each matrix
     HF_SECOND_HALF,
     HF_EVEN, // every second number of each row, or of a vector
     HF_ODD,
@@ -66,6 +76,7 @@ struct hf_sizes {
     uint64_t n_head, n_head_kv, head_dim, n_rot; // of all heads, or of the layer's
     uint64_t nope, value;                        // parts of a head of latent attention
     uint64_t n_expert, n_embd;
+    bool head_is_normed;
     uint64_t key_heads, value_heads, key_dim, value_dim, groups; // of recurrent layers
 };
 
@@ -81,7 +92,7 @@ struct hf_plan {
     uint64_t (*row_of)(const struct hf_sizes *s,
                        uint64_t row); // which of the rows taken comes as this one; NULL: itself
     bool by_column;                   // row_of is of columns
-    enum hf_change { HF_NUMBERS_KEPT, HF_NUMBERS_PLUS_1, HF_NUMBERS_MINUS_EXP } change;
+    enum hf_change { HF_NUMBERS_KEPT, HF_NUMBERS_PLUS_1, HF_NUMBERS_MINUS_EXP, HF_ROWS_OF_LENGTH_1 } change;
     int n_dims; // of the GGUF tensor
     uint64_t ne[PACKAGE_MAX_DIMS];
 };

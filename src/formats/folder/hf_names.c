@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct hf_arch_list *const lists[] = {&hf_archs_dense,   &hf_archs_older,  &hf_archs_experts,
-                                                   &hf_archs_states,  &hf_archs_gemma4, &hf_archs_kin,
-                                                   &hf_archs_encoders};
+static const struct hf_arch_list *const lists[] = {&hf_archs_dense,    &hf_archs_older,  &hf_archs_experts,
+                                                   &hf_archs_states,   &hf_archs_gemma4, &hf_archs_kin,
+                                                   &hf_archs_mixtures, &hf_archs_alibi,  &hf_archs_encoders};
 
 const struct hf_arch *hf_arch_at(size_t i) {
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
@@ -56,16 +56,19 @@ const struct hf_trait hf_traits[] = {
     {"use_bias", NULL, HF_BIAS},
     {"mamba_proj_bias", NULL, HF_BIAS},
     {"attention_out_bias", "seed_oss", HF_OUTPUT_BIAS},
-    {"use_conv_bias", "mamba2", HF_CONV_BIAS},
+    {"use_conv_bias", NULL, HF_CONV_BIAS},
     {"mamba_conv_bias", NULL, HF_CONV_BIAS},
     {"conv_bias", NULL, HF_CONV_BIAS},
     {"qk_layernorm", NULL, HF_QK_NORM},
     {"parallel_attn", "falcon", HF_IN_TURN, true},
     {"use_parallel_residual", "stablelm", HF_IN_TURN, true},
-    {"rope_interleave", "deepseek2", HF_ROPE_PAIRS},
-    {"rope_interleave", "deepseek2", HF_ROPE_HALVES, true},
+    {"rope_interleave", NULL, HF_ROPE_PAIRS},
+    {"rope_interleave", NULL, HF_ROPE_HALVES, true},
     {"use_qk_norm", NULL, HF_QK_NORM},
+    {"lm_head_bias", "phimoe", HF_BIAS},
     {"attention_k_eq_v", NULL, HF_KEYS_ARE_VALUES},
+    {"bias", "pangu-embedded", HF_ATTENTION_BIAS},
+    {"use_qkv_bias", "bailingmoe2", HF_ATTENTION_BIAS},
 };
 const size_t hf_n_traits = sizeof hf_traits / sizeof *hf_traits;
 

@@ -78,6 +78,9 @@ struct hf_arch {
     enum expert_gating gating; // 0: as arch_facts says
     bool gating_ignored;       // its class does not read scoring_func
     bool rotates_part;         // of a head, with rows for interleaved rotation
+    bool may_scale_alibi;      // alibi is possible, whose slopes are scaled as q . k is
+    bool norms_scan;           // hparams.ssm_norms
+    bool layers_by_period;     // attn_layer_period and expert_layer_period say which layers are of which kind
     bool windows_off;          // use_sliding_window absent means false
     bool repeats_numbers;      // a number may be a list of one for each layer, all equal
     const struct hf_tensor_row *tensors;
@@ -86,7 +89,10 @@ struct hf_arch {
     size_t n_aliases;
     // What names of next-token-prediction layers begin with in place of "layers.%d.", %d from 0; NULL: they are layers after the last.
     const char *nextn_layers;
-    int32_t n_skipped; // positions begin with this one; the rows of the table before it are not used
+    const char *
+        block; // the row is taken where layers_block_type lists this kind, or else the next row of the class; NULL: always
+    int32_t ff_rounding; // n_ff is 2/3 of 4 * n_embd, up to a multiple of this, where it is not said
+    int32_t n_skipped;   // positions begin with this one; the rows of the table before it are not used
     const struct hparam_default *defaults; // of its class in transformers: what text_config may leave out
     size_t n_defaults;
 };
@@ -104,7 +110,7 @@ struct hf_arch_list {
     size_t n;
 };
 extern const struct hf_arch_list hf_archs_dense, hf_archs_older, hf_archs_experts, hf_archs_states, hf_archs_gemma4,
-    hf_archs_kin, hf_archs_encoders;
+    hf_archs_kin, hf_archs_mixtures, hf_archs_alibi, hf_archs_encoders;
 
 // A member of config.json that says whether a trait holds, and its name for messages.
 struct hf_trait {

@@ -52,29 +52,34 @@ static const struct hf_tensor_row gptoss[] = {
 // Latent attention (DeepSeek-V2, arXiv 2405.04434): the matrix that computes keys and values from
 // the latent vector is split. The part for the keys is transposed so that it can be applied to the
 // queries.
-static const struct hf_tensor_row deepseek[] = {
-    TRUNK,
-    NORM_BEFORE_FFN(HF_AS_IT_IS),
-    WEIGHT(L "self_attn.q_proj", B "attn_q", HF_PLAIN_Q | HF_ROPE_PAIRS),
-    WEIGHT(L "self_attn.q_proj", B "attn_q", HF_PLAIN_Q | HF_ROPE_HALVES, HF_LATENT_QUERIES_INTERLEAVED),
-    WEIGHT(L "self_attn.q_a_proj", B "attn_q_a", HF_LOW_RANK_Q),
-    WEIGHT(L "self_attn.q_a_layernorm", B "attn_q_a_norm", HF_LOW_RANK_Q),
-    WEIGHT(L "self_attn.q_b_proj", B "attn_q_b", HF_LOW_RANK_Q | HF_ROPE_PAIRS),
-    WEIGHT(L "self_attn.q_b_proj", B "attn_q_b", HF_LOW_RANK_Q | HF_ROPE_HALVES, HF_LATENT_QUERIES_INTERLEAVED),
-    WEIGHT(L "self_attn.kv_a_proj_with_mqa", B "attn_kv_a_mqa", HF_ROPE_PAIRS),
-    WEIGHT(L "self_attn.kv_a_proj_with_mqa", B "attn_kv_a_mqa", HF_ROPE_HALVES, HF_LATENT_KEYS_INTERLEAVED),
-    WEIGHT(L "self_attn.kv_a_layernorm", B "attn_kv_a_norm", HF_ALWAYS),
-    WEIGHT(L "self_attn.kv_b_proj", B "attn_k_b", HF_ALWAYS, HF_KEYS_OF_LATENT),
-    WEIGHT(L "self_attn.kv_b_proj", B "attn_v_b", HF_ALWAYS, HF_VALUES_OF_LATENT),
-    WEIGHT(L "self_attn.o_proj", B "attn_output", HF_ALWAYS),
-    GATED_FFN("mlp", "", HF_DENSE),
-    ROUTER("mlp.gate"),
-    {L "mlp.gate.e_score_correction_bias", B "exp_probs_b.bias", HF_EXPERTS | HF_SIGMOID},
-    EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),
-    GATED_FFN("mlp.shared_experts", "_shexp", HF_EXPERTS | HF_SHARED_EXPERTS),
-    NEXTN,
-    FREQUENCIES,
-};
+// clang-format off
+#define DEEPSEEK \
+    TRUNK, \
+    NORM_BEFORE_FFN(HF_AS_IT_IS), \
+    WEIGHT(L "self_attn.q_proj", B "attn_q", HF_PLAIN_Q | HF_ROPE_PAIRS), \
+    WEIGHT(L "self_attn.q_proj", B "attn_q", HF_PLAIN_Q | HF_ROPE_HALVES, HF_LATENT_QUERIES_INTERLEAVED), \
+    WEIGHT(L "self_attn.q_a_proj", B "attn_q_a", HF_LOW_RANK_Q), \
+    BIAS(L "self_attn.q_a_proj", B "attn_q_a", HF_LOW_RANK_Q | HF_ATTENTION_BIAS), \
+    WEIGHT(L "self_attn.q_a_layernorm", B "attn_q_a_norm", HF_LOW_RANK_Q), \
+    WEIGHT(L "self_attn.q_b_proj", B "attn_q_b", HF_LOW_RANK_Q | HF_ROPE_PAIRS), \
+    WEIGHT(L "self_attn.q_b_proj", B "attn_q_b", HF_LOW_RANK_Q | HF_ROPE_HALVES, HF_LATENT_QUERIES_INTERLEAVED), \
+    WEIGHT(L "self_attn.kv_a_proj_with_mqa", B "attn_kv_a_mqa", HF_ROPE_PAIRS), \
+    WEIGHT(L "self_attn.kv_a_proj_with_mqa", B "attn_kv_a_mqa", HF_ROPE_HALVES, HF_LATENT_KEYS_INTERLEAVED), \
+    BIAS(L "self_attn.kv_a_proj_with_mqa", B "attn_kv_a_mqa", HF_ATTENTION_BIAS | HF_ROPE_PAIRS), \
+    BIAS(L "self_attn.kv_a_proj_with_mqa", B "attn_kv_a_mqa", HF_ATTENTION_BIAS | HF_ROPE_HALVES, HF_LATENT_KEYS_INTERLEAVED), \
+    WEIGHT(L "self_attn.kv_a_layernorm", B "attn_kv_a_norm", HF_ALWAYS), \
+    WEIGHT(L "self_attn.kv_b_proj", B "attn_k_b", HF_ALWAYS, HF_KEYS_OF_LATENT), \
+    WEIGHT(L "self_attn.kv_b_proj", B "attn_v_b", HF_ALWAYS, HF_VALUES_OF_LATENT), \
+    WEIGHT(L "self_attn.o_proj", B "attn_output", HF_ALWAYS), \
+    OUTPUT_BIAS(HF_ATTENTION_BIAS), \
+    GATED_FFN("mlp", "", HF_DENSE), \
+    ROUTER("mlp.gate"), \
+    {L "mlp.gate.e_score_correction_bias", B "exp_probs_b.bias", HF_EXPERTS | HF_SIGMOID}, \
+    EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"), \
+    GATED_FFN("mlp.shared_experts", "_shexp", HF_EXPERTS | HF_SHARED_EXPERTS)
+// clang-format on
+static const struct hf_tensor_row deepseek[] = {DEEPSEEK, NEXTN, FREQUENCIES};
+static const struct hf_tensor_row mistral4[] = {DEEPSEEK, EXPERTS_IN_ROWS};
 static const struct hf_tensor_row glm4moe[] = {
     TRUNK,
     WEIGHT(L "post_attention_layernorm", B "post_attention_norm", HF_ALWAYS),
@@ -131,6 +136,7 @@ static const struct hf_arch archs[] = {
      EXPERT_GATING_SIGMOID, TENSORS(deepseek)},
     {"Glm4MoeLiteForCausalLM", "glm4_moe_lite", "deepseek2", "model.", SILU, HF_UNTIED | HF_ROPE_PAIRS,
      EXPERT_GATING_SIGMOID, TENSORS(deepseek)},
+    {"Mistral4ForCausalLM", "mistral4", "mistral4", "model.", SILU, HF_UNTIED | HF_ROPE_PAIRS, TENSORS(mistral4)},
     {"Glm4MoeForCausalLM", "glm4_moe", "glm4moe", "model.", SILU, HF_UNTIED, TENSORS(glm4moe)},
     {"Glm4vMoeForConditionalGeneration", "glm4v_moe_text", "glm4moe", "model.", SILU, HF_UNTIED | HF_ATTENTION_BIAS,
      TENSORS(glm4moe)},

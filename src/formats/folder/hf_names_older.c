@@ -90,7 +90,9 @@ static const struct hf_tensor_row opt[] = {
     EMBEDDING,
     WEIGHT("embed_positions", "position_embd", HF_ALWAYS, HF_WITHOUT_FIRST_TWO), // rows that no position uses
     HEAD,
-    BOTH("final_layer_norm", "output_norm", HF_ALWAYS),
+    BOTH("final_layer_norm", "output_norm", HF_OPTIONAL), // not behind norms after blocks
+    WEIGHT("project_in", "runnel.embd_in", HF_OPTIONAL),
+    WEIGHT("project_out", "runnel.embd_out", HF_OPTIONAL),
     BOTH(L "self_attn_layer_norm", B "attn_norm", HF_ALWAYS),
     BOTH(L "final_layer_norm", B "ffn_norm", HF_ALWAYS),
     BOTH(L "self_attn.q_proj", B "attn_q", HF_ALWAYS),
@@ -144,7 +146,8 @@ static const struct hf_arch archs[] = {
     {"GPTNeoXForCausalLM", "gpt_neox", "gptneox", "gpt_neox.", GELU, HF_UNTIED | HF_ATTENTION_BIAS, TENSORS(gptneox),
      DEFAULTS(eps_1e5)},
     {"BloomForCausalLM", "bloom", "bloom", "transformer.", GELU_TANH, TENSORS(bloom), DEFAULTS(eps_1e5)},
-    {"FalconForCausalLM", "falcon", "falcon", "transformer.", GELU, TENSORS(falcon), DEFAULTS(eps_1e5)},
+    {"FalconForCausalLM", "falcon", "falcon", "transformer.", GELU, .may_scale_alibi = true, TENSORS(falcon),
+     DEFAULTS(eps_1e5)},
     {"OPTForCausalLM", "opt", "opt", "model.decoder.", "relu", TENSORS(opt)},
 };
 const struct hf_arch_list hf_archs_older = {archs, sizeof archs / sizeof *archs};

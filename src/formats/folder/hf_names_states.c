@@ -41,6 +41,64 @@ static const struct hf_tensor_row bamba[] = {
     GATED_FFN("feed_forward", "", HF_ALWAYS),
     GATED_FFN_BIASES_OF("feed_forward", "", HF_MLP_BIAS),
 };
+// Mamba (Gu and Dao 2023). from: the name of the module in a layer.
+#define MAMBA(from, when)                                                                                            \
+    WEIGHT(L from ".in_proj", B "ssm_in", when), BIAS(L from ".in_proj", B "ssm_in", (when) | HF_BIAS),              \
+        WEIGHT(L from ".conv1d", B "ssm_conv1d", when, HF_SQUEEZED),                                                 \
+        BIAS(L from ".conv1d", B "ssm_conv1d", (when) | HF_CONV_BIAS), WEIGHT(L from ".x_proj", B "ssm_x", when),    \
+        BOTH(L from ".dt_proj", B "ssm_dt", when), {L from ".A_log", B "ssm_a", when, HF_MINUS_EXP},                 \
+        {L from ".D", B "ssm_d", when}, WEIGHT(L from ".out_proj", B "ssm_out", when),                               \
+        BIAS(L from ".out_proj", B "ssm_out", (when) | HF_BIAS)
+static const struct hf_tensor_row mamba[] = {
+    WEIGHT("embeddings", "token_embd", HF_ALWAYS),
+    HEAD,
+    WEIGHT("norm_f", "output_norm", HF_ALWAYS),
+    WEIGHT(L "norm", B "attn_norm", HF_ALWAYS),
+    MAMBA("mixer", HF_ALWAYS),
+};
+static const struct hf_tensor_row jamba[] = {
+    EMBEDDING,
+    HEAD,
+    WEIGHT("final_layernorm", "output_norm", HF_ALWAYS),
+    NORM_BEFORE_ATTENTION(HF_AS_IT_IS),
+    WEIGHT(L "pre_ff_layernorm", B "ffn_norm", HF_ALWAYS),
+    ATTENTION_OF(IN_HALVES, HF_ATTENDS),
+    MAMBA("mamba", HF_RECURS),
+    WEIGHT(L "mamba.dt_layernorm", B "ssm_dt_norm", HF_RECURS),
+    WEIGHT(L "mamba.b_layernorm", B "ssm_b_norm", HF_RECURS),
+    WEIGHT(L "mamba.c_layernorm", B "ssm_c_norm", HF_RECURS),
+    GATED_FFN("feed_forward", "", HF_DENSE),
+    ROUTER("feed_forward.router"),
+    EXPERTS("feed_forward", "gate_proj", "up_proj", "down_proj"),
+};
+// Nemotron-H (2504.03624): each layer is one mixer.
+#define M L "mixer."
+static const struct hf_tensor_row nemotron_h[] = {
+    WEIGHT("embeddings", "token_embd", HF_ALWAYS),
+    HEAD,
+    WEIGHT("norm_f", "output_norm", HF_ALWAYS),
+    WEIGHT(L "norm", B "attn_norm", HF_ALWAYS),
+    MAMBA2("mixer", HF_RECURS),
+    WEIGHT(M "q_proj", B "attn_q", HF_ATTENDS),
+    WEIGHT(M "k_proj", B "attn_k", HF_ATTENDS),
+    WEIGHT(M "v_proj", B "attn_v", HF_ATTENDS),
+    WEIGHT(M "o_proj", B "attn_output", HF_ATTENDS),
+    BIAS(M "q_proj", B "attn_q", HF_ATTENDS | HF_ATTENTION_BIAS),
+    BIAS(M "k_proj", B "attn_k", HF_ATTENDS | HF_ATTENTION_BIAS),
+    BIAS(M "v_proj", B "attn_v", HF_ATTENDS | HF_ATTENTION_BIAS),
+    BIAS(M "o_proj", B "attn_output", HF_ATTENDS | HF_ATTENTION_BIAS),
+    WEIGHT(M "up_proj", B "ffn_up", HF_DENSE),
+    WEIGHT(M "down_proj", B "ffn_down", HF_DENSE),
+    BIAS(M "up_proj", B "ffn_up", HF_DENSE | HF_MLP_BIAS),
+    BIAS(M "down_proj", B "ffn_down", HF_DENSE | HF_MLP_BIAS),
+    WEIGHT(M "gate", B "ffn_gate_inp", HF_EXPERTS),
+    {M "gate.e_score_correction_bias", B "exp_probs_b.bias", HF_EXPERTS},
+    WEIGHT(M "experts.%e.up_proj", B "ffn_up_exps", HF_EXPERTS, HF_STACKED),
+    WEIGHT(M "experts.%e.down_proj", B "ffn_down_exps", HF_EXPERTS, HF_STACKED),
+    WEIGHT(M "shared_experts.up_proj", B "ffn_up_shexp", HF_EXPERTS | HF_SHARED_EXPERTS),
+    WEIGHT(M "shared_experts.down_proj", B "ffn_down_shexp", HF_EXPERTS | HF_SHARED_EXPERTS),
+    NEXTN_LEFT_OUT("mtp.*"),
+};
 #define LFM2_BIASES                                                                                                  \
     BIAS(L "conv.conv", B "shortconv.conv", HF_RECURS | HF_CONV_BIAS),                                               \
         BIAS(L "conv.in_proj", B "shortconv.in_proj", HF_RECURS | HF_CONV_BIAS),                                     \
@@ -133,12 +191,30 @@ static const struct hf_tensor_row qwen3next[] = {
 static const struct hf_tensor_row qwen35[] = {QWEN35, GATED_FFN("mlp", "", HF_ALWAYS)};
 static const struct hf_tensor_row qwen35moe[] = {QWEN35, QWEN3NEXT_EXPERTS};
 
+static const struct hf_alias mamba_aliases[] = {{AT(hp.ssm_n_head), "time_step_rank"},
+                                                {AT(hp.ssm_d_inner), "intermediate_size"}};
+static const struct hf_alias jamba_aliases[] = {{AT(hp.ssm_n_head), "mamba_dt_rank"}};
+static const struct hf_alias nemotron_h_aliases[] = {
+    {AT(hp.ssm_n_head), "mamba_num_heads"},
+    {AT(ssm_head_dim), "mamba_head_dim"},
+    {AT(hp.ssm_d_state), "ssm_state_size"},
+    {AT(hp.n_ff_shared), "moe_shared_expert_intermediate_size"},
+};
 static const struct hf_alias mamba2_aliases[] = {{AT(hp.ssm_n_head), "num_heads"}, {AT(ssm_head_dim), "head_dim"}};
 // Of its class, whatever config.json says of other things.
 static const struct hparam_default bamba_defaults[] = {{AT(partial_rotary), 0.5}};
 static const struct hf_alias lfm2_aliases[] = {{AT(hp.n_ff), "block_ff_dim"}};
 
 static const struct hf_arch archs[] = {
+    {"MambaForCausalLM", "mamba", "mamba", "backbone.", SILU, HF_CONV_BIAS, TENSORS(mamba), ALIASES(mamba_aliases)},
+    {"FalconMambaForCausalLM", "falcon_mamba", "mamba", "backbone.", SILU, HF_CONV_BIAS, .norms_scan = true,
+     TENSORS(mamba), ALIASES(mamba_aliases)},
+    {"JambaForCausalLM", "jamba", "jamba", "model.", SILU, HF_UNTIED | HF_CONV_BIAS, .layers_by_period = true,
+     TENSORS(jamba), ALIASES(jamba_aliases)},
+    {"NemotronHForCausalLM", "nemotron_h", "nemotron_h_moe", "backbone.", "relu2", HF_UNTIED | HF_CONV_BIAS,
+     EXPERT_GATING_SIGMOID, .block = "moe", TENSORS(nemotron_h), ALIASES(nemotron_h_aliases)},
+    {"NemotronHForCausalLM", NULL, "nemotron_h", "backbone.", "relu2", HF_UNTIED | HF_CONV_BIAS, TENSORS(nemotron_h),
+     ALIASES(nemotron_h_aliases)},
     {"Mamba2ForCausalLM", "mamba2", "mamba2", "backbone.", SILU, HF_UNTIED | HF_CONV_BIAS, TENSORS(mamba2),
      ALIASES(mamba2_aliases)},
     {"GraniteMoeHybridForCausalLM", "granitemoehybrid", "granitehybrid", "model.", SILU, HF_UNTIED | HF_CONV_BIAS,

@@ -29,8 +29,20 @@ static void take_row(const struct hf_plan *p, const struct hf_sizes *s, const ui
 }
 
 // exp() is computed in double so that C libraries that differ in its last bits give the same float.
-static float changed(enum hf_change change, float x) {
+static float changed(enum hf_change change, double length, float x) {
+    if (change == HF_ROWS_OF_LENGTH_1) return (float)((double)x / length);
     return change == HF_NUMBERS_PLUS_1 ? x + 1 : (float)-exp((double)x);
+}
+
+// Euclidean, and as in torch's normalize() not below 1e-12.
+static double length_of(const struct tensor_type_info *type, const uint8_t *from, uint64_t n) {
+    double sum = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        float x;
+        type->dequantize_row(from + i * type->block_bytes, &x, 1);
+        sum += (double)x * (double)x;
+    }
+    return fmax(sqrt(sum), 1e-12);
 }
 
 // Converts a row to F32 in chunks and applies the change.
@@ -38,10 +50,11 @@ static void change_row(const struct hf_plan *p, const struct tensor_type_info *t
                        uint8_t *dst) {
     float x[256];
     const size_t n_bytes = type->block_bytes, most = sizeof x / sizeof *x;
+    const double length = p->change == HF_ROWS_OF_LENGTH_1 ? length_of(type, from, n) : 1;
     for (uint64_t at = 0, k; at < n; at += k) {
         k = n - at < most ? n - at : most;
         type->dequantize_row(from + at * n_bytes, x, (size_t)k);
-        for (uint64_t i = 0; i < k; i++) x[i] = changed(p->change, x[i]);
+        for (uint64_t i = 0; i < k; i++) x[i] = changed(p->change, length, x[i]);
         memcpy(dst + at * sizeof(float), x, (size_t)k * sizeof(float));
     }
 }

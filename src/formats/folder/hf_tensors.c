@@ -76,8 +76,9 @@ static uint32_t holds_in(const struct hf_reader *r, int32_t layer) {
     if (layer < 0) return r->traits;
     const struct layer_hparams *l = hf_layer(r, layer);
     const bool shares = (r->traits & HF_KEYS_ARE_VALUES) && !(l->flags & LAYER_SWA);
-    uint32_t holds = r->traits | (l->flags & LAYER_RECURRENT ? HF_RECURS : HF_ATTENDS);
-    holds |= l->flags & LAYER_EXPERTS ? HF_EXPERTS : HF_DENSE;
+    uint32_t holds = r->traits;
+    if (!(l->flags & LAYER_NO_MIXER)) holds |= l->flags & LAYER_RECURRENT ? HF_RECURS : HF_ATTENDS;
+    if (!(l->flags & LAYER_NO_FFN)) holds |= l->flags & LAYER_EXPERTS ? HF_EXPERTS : HF_DENSE;
     if (!(l->flags & LAYER_SHARED_KV)) holds |= HF_OWN_KV;
     if (layer >= r->c->raw.hp.n_layer) {
         holds &= ~(uint32_t)(HF_EXPERTS_APART | HF_EXPERTS_IN_ROWS | HF_EXPERTS_IN_COLUMNS);
@@ -197,13 +198,14 @@ static bool plan_bytes(const struct hf_plan *p, enum tensor_type type, size_t *o
 }
 
 static rn_status take(struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer, struct hf_found *f) {
-    const struct hf_sizes sizes = hf_sizes_of(&r->c->raw.hp, hf_layer(r, layer));
+    struct hf_sizes sizes = hf_sizes_of(&r->c->raw.hp, hf_layer(r, layer));
     const struct file_map *file = &r->p->files[f->shard].map;
     const struct safetensors_record *t = f->t;
     const enum tensor_type from = t->type->type;
     struct hf_plan plan;
     uint64_t first;
     size_t n_bytes;
+    sizes.head_is_normed = r->c->head_is_normed;
     rn_status st = hf_check_type(r, f);
     if (st != RN_OK) return st;
     st = hf_in_tensor(r, f, hf_plan(row->form, &sizes, t, &plan, r->err));

@@ -24,6 +24,8 @@ static const struct hf_wrapper wrappers[] = {
     {"Glm4vMoeForConditionalGeneration", "glm4v_moe", "glm4v_moe_text"},
     {"InternVLForConditionalGeneration", "internvl", "qwen2"},
     {"Lfm2VlForConditionalGeneration", "lfm2_vl", "lfm2"},
+    {"HunYuanVLForConditionalGeneration", "hunyuan_vl", "hunyuan_vl_text"},
+    {"PaddleOCRVLForConditionalGeneration", "paddleocr_vl", "paddleocr_vl_text"},
 };
 enum { N_WRAPPERS = sizeof wrappers / sizeof *wrappers };
 
@@ -61,6 +63,7 @@ enum hf_part hf_part_of(const char *name) {
         {"visual.", HF_PART_VISION},       {"vision_tower.", HF_PART_VISION},
         {"vision_model.", HF_PART_VISION}, {"multi_modal_projector.", HF_PART_VISION},
         {"connector.", HF_PART_VISION},    {"embed_vision.", HF_PART_VISION},
+        {"vit.", HF_PART_VISION},          {"mlp_AR.", HF_PART_VISION},
         {"image_newline", HF_PART_VISION}, {"view_separator", HF_PART_VISION},
         {"audio_tower.", HF_PART_AUDIO},   {"embed_audio.", HF_PART_AUDIO},
     };

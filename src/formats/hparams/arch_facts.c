@@ -14,12 +14,15 @@ static const struct hparam_default llama4_defaults[] = {{AT(hp.n_chunk), 8192},
                                                         {AT(hp.attn_temp_scale), 0.1},
                                                         {AT(hp.n_expert_shared), 1}};
 static const struct hparam_default bloom_defaults[] = {{AT(hp.alibi_max_bias), 8}, {AT(hp.n_ctx_train), 2048}};
+static const struct hparam_default alibi_defaults[] = {{AT(hp.alibi_max_bias), 8}};
+static const struct hparam_default eps_1e5[] = {{AT(hp.norm_eps), 1e-5}};
 static const struct hparam_default falcon_defaults[] = {{AT(hp.n_ctx_train), 2048}};
 static const struct hparam_default olmo_defaults[] = {{AT(hp.norm_eps), 1e-5}};
 static const struct hparam_default hunyuan_defaults[] = {{AT(hp.n_expert_shared), 1}};
 static const struct hparam_default opt_defaults[] = {{AT(hp.norm_eps), 1e-5}};
 static const struct hparam_default mamba2_defaults[] = {
     {AT(hp.n_ctx_train), 1 << 20}, {AT(hp.ssm_d_conv), 4}, {AT(hp.ssm_n_group), 1}};
+static const struct hparam_default mamba_defaults[] = {{AT(hp.n_ctx_train), 1 << 20}, {AT(hp.ssm_d_conv), 4}};
 static const struct hparam_default interval_defaults[] = {{AT(attn_interval), 4}};
 static const struct hparam_default gptneox_defaults[] = {{AT(hp.parallel_residual), 1}};
 
@@ -80,7 +83,11 @@ static const struct arch_facts facts[] = {
      .has_layer_norm = true,
      .ff_is_4x = true,
      DEFAULTS(bloom_defaults)},
-    {.name = "opt", .rotation = ROTATION_NOWHERE, .has_layer_norm = true, DEFAULTS(opt_defaults)},
+    {.name = "opt",
+     .may_norm_after = true,
+     .rotation = ROTATION_NOWHERE,
+     .has_layer_norm = true,
+     DEFAULTS(opt_defaults)},
     // llama.cpp rounds the ramp's ends nevertheless; OpenAI's code and transformers do not.
     {.name = "gpt-oss",
      .gating = EXPERT_GATING_SOFTMAX_CHOSEN,
@@ -127,6 +134,60 @@ static const struct arch_facts facts[] = {
     {.name = "codeshell", .has_layer_norm = true, .ff_is_4x = true},
     {.name = "gptj", .has_layer_norm = true, .ff_is_4x = true},
     {.name = "deepseek", .experts = EXPERTS_AFTER_DENSE},
+    {.name = "mpt",
+     .rotation = ROTATION_NOWHERE,
+     .has_layer_norm = true,
+     .clamps_qkv = true,
+     .ff_is_4x = true,
+     DEFAULTS(alibi_defaults)},
+    {.name = "refact", .rotation = ROTATION_NOWHERE, .ff_is_4x = true, DEFAULTS(alibi_defaults)},
+    {.name = "baichuan", .alibi_layers = 40},
+    {.name = "qwen", .ff_is_halved = true},
+    {.name = "plamo"},
+    {.name = "bitnet"},
+    {.name = "jais2", .has_layer_norm = true},
+    {.name = "pangu-embedded"},
+    {.name = "dbrx", .weights_norm = true, .has_layer_norm = true, .clamps_qkv = true, DEFAULTS(eps_1e5)},
+    {.name = "arctic", .weights_norm = true, .dense_is_embd = true},
+    {.name = "bailingmoe", .experts = EXPERTS_AFTER_DENSE},
+    {.name = "bailingmoe2", .experts = EXPERTS_AFTER_DENSE, .gating = EXPERT_GATING_SIGMOID},
+    {.name = "exaone-moe",
+     .experts = EXPERTS_AFTER_DENSE,
+     .rotation = ROTATION_IN_WINDOWS,
+     .gating = EXPERT_GATING_SIGMOID,
+     .weights_norm = true,
+     .swa_period = 4,
+     .puts_swa_pattern = true},
+    {.name = "afmoe",
+     .experts = EXPERTS_AFTER_DENSE,
+     .rotation = ROTATION_IN_WINDOWS,
+     .gating = EXPERT_GATING_SIGMOID,
+     .weights_norm = true,
+     .swa_period = 4,
+     .embd_by_sqrt = true},
+    {.name = "phimoe", .router_margin = 0.02f},
+    {.name = "mistral4", .experts = EXPERTS_AFTER_DENSE, .temperature = TEMPERATURE_FAR, .is_mla = true},
+    {.name = "hunyuan_vl"},
+    {.name = "paddleocr"},
+    {.name = "mamba",
+     .recurrent = RECURRENT_ALL,
+     .rotation = ROTATION_NOWHERE,
+     .scans = true,
+     DEFAULTS(mamba_defaults)},
+    {.name = "jamba",
+     .recurrent = RECURRENT_WITHOUT_KV,
+     .experts = EXPERTS_BY_ROUTER,
+     .rotation = ROTATION_NOWHERE,
+     .scans = true},
+    {.name = "nemotron_h", .recurrent = RECURRENT_IN_TURN, .rotation = ROTATION_NOWHERE, .puts_both_eps = true},
+    {.name = "nemotron_h_moe",
+     .puts_both_eps = true,
+     .recurrent = RECURRENT_IN_TURN,
+     .experts = EXPERTS_BY_ROUTER,
+     .rotation = ROTATION_NOWHERE,
+     .gating = EXPERT_GATING_SIGMOID,
+     .weights_norm = true},
+    {.name = "maincoder"},
     {.name = "bert", .is_encoder = true, .rotation = ROTATION_NOWHERE, .has_layer_norm = true},
     {.name = "minimax-m2", .gating = EXPERT_GATING_SIGMOID, .weights_norm = true},
 };

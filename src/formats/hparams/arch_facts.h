@@ -12,7 +12,8 @@ enum recurrent_rule {
     RECURRENT_NONE,
     RECURRENT_ALL,
     RECURRENT_WITHOUT_KV, // layers with 0 key heads
-    RECURRENT_BETWEEN     // all except every full_attention_interval-th
+    RECURRENT_IN_TURN, // a layer is one block: attention with key heads, else a feed-forward part with a width, else a state
+    RECURRENT_BETWEEN // all except every full_attention_interval-th
 };
 
 // Which layers have a mixture of experts, in a model with experts.
@@ -62,6 +63,7 @@ struct arch_facts {
     bool puts_swa_pattern;     // converters always write which layers have windows
     bool is_encoder;           // a row attends to all of its text where no key says otherwise
     bool has_layer_norm;       // norm_eps is in layer_norm_epsilon
+    bool puts_both_eps;        // converters write it under both names
     bool embd_by_sqrt;         // embeddings are multiplied by sqrt(n_embd)
     bool attn_unscaled;        // q . k is not scaled
     bool logit_divisor;        // logit_scale divides
@@ -70,8 +72,14 @@ struct arch_facts {
     bool clamps_qkv;           // clamp_qkv is possible
     bool may_norm_residual;    // residual_of_norm is possible
     bool own_gate;             // no other activation than its own is possible
+    bool scans;                // states are Mamba's, each channel with time steps of its own
+    float router_margin;       // hparams.router_margin
+    bool may_norm_after;       // norms_after and n_embd_token are possible
     bool short_conv;           // its recurrent layers are convolutions n_embd wide
     bool ff_is_4x;             // n_ff is 4 * n_embd where it is not said
+    bool ff_is_halved;         // files give twice the n_ff (qwen)
+    bool dense_is_embd;        // the dense part beside the experts is n_embd wide (arctic)
+    int32_t alibi_layers;      // ALiBi in models of so many layers, where no key says it (baichuan)
     bool ff_over_used;         // n_ff_expert is n_ff / n_expert_used where it is not said; else n_ff
     int32_t wide_scale_layers; // with so many layers q . k is scaled by 1 / sqrt(n_embd / n_head)
     const struct hparam_default *defaults;

@@ -12,7 +12,7 @@
 enum hparams_source { HPARAMS_GGUF, HPARAMS_CONFIG };
 
 enum { HPARAMS_NOT_SAID = -1 }; // of a layer's number: the one for all layers counts
-enum { HPARAM_MAX_ROWS = 96, HPARAM_MAX_CLASSES = 65536 };
+enum { HPARAM_MAX_ROWS = 128, HPARAM_MAX_CLASSES = 65536 };
 enum { LARGEST_LLAMA4 = 128 }; // experts of the one that does not norm queries and keys
 
 // What is read before it is judged: the parameters, and numbers that only take part in the checks.
@@ -44,6 +44,7 @@ struct raw_hparams {
     int32_t key_length_mla,
         qk_rope_dim;      // of latent attention: GGUF's way of saying head_dim_nope and n_rot; config.json's of n_rot
     int32_t ssm_head_dim; // config.json
+    int32_t ssm_expand;   // config.json, jamba: ssm_d_inner is so many times n_embd
     bool ff_adjusted;     // config.json, lfm2: n_ff is two thirds of what is said, times ..., rounded up
     float ff_multiplier;
     int32_t ff_multiple;

@@ -34,6 +34,7 @@ static rn_status check_counts(struct raw_hparams *raw, rn_error *err) {
         return RN_OK;
     }
     if (hp->n_ff == 0) hp->n_ff = 4 * hp->n_embd; // required, except where this default holds
+    if (raw->facts->ff_is_halved) hp->n_ff /= 2;
     if (raw->multi_query || raw->new_decoder) hp->n_head_kv = raw->new_decoder ? raw->n_head_kv_new : 1;
     if (hp->n_head_kv == 0) hp->n_head_kv = hp->n_head;
     const bool differ = raw->layers[0].n_head != HPARAMS_NOT_SAID || raw->layers[0].n_head_kv != HPARAMS_NOT_SAID;
@@ -68,7 +69,7 @@ static rn_status check_latent(struct raw_hparams *raw, rn_error *err) {
     if (hp->mla_head_dim_v == 0)
         return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(raw, AT(hp.mla_head_dim_v)).text);
     if (raw->source == HPARAMS_CONFIG)
-        hp->n_rot = raw->qk_rope_dim;
+        hp->n_rot = raw->qk_rope_dim, raw->partial_rotary = 0; // whatever part of a head it is
     else
         hp->head_dim_nope = raw->key_length_mla - hp->n_rot;
     if (hp->n_rot == 0 || hp->head_dim_nope <= 0)
@@ -136,11 +137,13 @@ static rn_status check_experts(struct raw_hparams *raw, rn_error *err) {
         hp->expert_weights_scale = 0;
         return RN_OK;
     }
+    hp->router_margin = raw->facts->router_margin;
     if (hp->expert_gating == 0) hp->expert_gating = EXPERT_GATING_SOFTMAX; // explicitly none
     if (hp->expert_weights_scale == 0) hp->expert_weights_scale = 1;
     if (hp->n_ff_expert == 0) hp->n_ff_expert = raw->facts->ff_over_used ? hp->n_ff / hp->n_expert_used : hp->n_ff;
     if (hp->n_ff_expert == 0)
         return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(raw, AT(hp.n_ff_expert)).text);
+    if (raw->facts->dense_is_embd) hp->n_ff_shared = hp->n_embd;
     if (hp->n_ff_shared == 0 && hp->n_expert_shared > 0) {
         const int64_t n = (int64_t)hp->n_expert_shared * hp->n_ff_expert;
         const int64_t max = (int64_t)hparam_row_at(AT(hp.n_ff_shared))->max;
@@ -190,6 +193,12 @@ static rn_status check_ways(const struct raw_hparams *raw, rn_error *err) {
     if (hp->residual_of_norm && !raw->facts->may_norm_residual)
         return fail(err, RN_E_UNSUPPORTED, "%s: true is not supported in %s",
                     hparam_name_at(raw, AT(hp.residual_of_norm)).text, hp->arch);
+    if ((hp->norms_after || hp->n_embd_token != 0) && !raw->facts->may_norm_after)
+        return fail(err, RN_E_UNSUPPORTED, "%s: is not supported in %s",
+                    hparam_name_at(raw, hp->norms_after ? AT(hp.norms_after) : AT(hp.n_embd_token)).text, hp->arch);
+    if (hp->ssm_norms && !raw->facts->scans)
+        return fail(err, RN_E_UNSUPPORTED, "%s: true is not supported in %s",
+                    hparam_name_at(raw, AT(hp.ssm_norms)).text, hp->arch);
     if (hp->ffn_act != 0 && (raw->facts->own_gate || raw->facts->recurrent != RECURRENT_NONE))
         return fail(err, RN_E_UNSUPPORTED, "%s: %" PRId32 " is not supported in %s",
                     hparam_name_at(raw, AT(hp.ffn_act)).text, hp->ffn_act, hp->arch);
@@ -204,6 +213,7 @@ bool hparams_qk_norm_by_rule(const struct arch_facts *f, int32_t n_expert) {
 }
 
 rn_status hparams_check(struct raw_hparams *raw, rn_error *err) {
+    if (raw->hp.n_embd_token == raw->hp.n_embd) raw->hp.n_embd_token = 0;
     rn_status st = check_counts(raw, err);
     if (st == RN_OK) st = check_values(raw, err);
     if (st == RN_OK) st = hparams_check_rope(raw, err);
@@ -226,10 +236,11 @@ rn_status hparams_check_vocab(struct raw_hparams *raw, const struct package *p, 
     const int64_t max = 1 << 24;
     if (!t)
         return fail(err, RN_E_FORMAT, "tensor %s: missing; its rows are the vocabulary of %s", name, raw->hp.arch);
-    if (t->n_dims != 2 || t->ne[0] != (uint64_t)raw->hp.n_embd)
+    const int32_t width = raw->hp.n_embd_token ? raw->hp.n_embd_token : raw->hp.n_embd;
+    if (t->n_dims != 2 || t->ne[0] != (uint64_t)width)
         return fail(err, RN_E_FORMAT,
                     "tensor %s: %d dimensions, rows of %" PRIu64 "; must be 2 and embedding_length %" PRId32, name,
-                    t->n_dims, t->ne[0], raw->hp.n_embd);
+                    t->n_dims, t->ne[0], width);
     if (t->ne[1] > (uint64_t)max)
         return fail(err, RN_E_LIMIT, "tensor %s: %" PRIu64 " rows, limit %" PRId64, name, t->ne[1], max);
     raw->hp.n_vocab = (int32_t)t->ne[1];

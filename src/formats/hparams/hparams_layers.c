@@ -61,6 +61,7 @@ static bool is_recurrent(const struct raw_hparams *raw, int32_t l) {
     switch (raw->facts->recurrent) {
     case RECURRENT_ALL: return true;
     case RECURRENT_WITHOUT_KV: return raw->layers[l].n_head_kv == 0;
+    case RECURRENT_IN_TURN: return raw->layers[l].n_head_kv == 0 && raw->layers[l].n_ff == 0;
     case RECURRENT_BETWEEN: return (l + 1) % raw->attn_interval != 0;
     default: return false;
     }
@@ -76,6 +77,14 @@ bool hparams_has_experts(const struct raw_hparams *raw, int32_t l) {
     }
 }
 
+// A layer that is one block: which, GGUF says by widths that are 0.
+static void set_block(struct raw_hparams *raw, struct layer_hparams *layer) {
+    if (raw->source == HPARAMS_GGUF) flag(layer, LAYER_NO_MIXER, layer->n_head_kv == 0 && layer->n_ff != 0);
+    flag(layer, LAYER_NO_FFN, !(layer->flags & LAYER_NO_MIXER));
+    if (layer->flags & LAYER_NO_FFN) layer->n_ff = 0, flag(layer, LAYER_EXPERTS, false);
+    if (layer->flags & LAYER_NO_MIXER) layer->n_head_kv = 0, flag(layer, LAYER_NO_ROPE, true);
+}
+
 static void set_kinds(struct raw_hparams *raw) {
     set_windows(raw);
     for (int32_t l = 0; l < raw->hp.n_layer; l++) {
@@ -84,6 +93,7 @@ static void set_kinds(struct raw_hparams *raw) {
         if (!raw->says_states) flag(layer, LAYER_RECURRENT, is_recurrent(raw, l));
         if (!raw->says_experts) flag(layer, LAYER_EXPERTS, hparams_has_experts(raw, l));
         if (raw->facts->recurrent == RECURRENT_ALL) flag(layer, LAYER_NO_FFN, true);
+        if (raw->facts->recurrent == RECURRENT_IN_TURN) set_block(raw, layer);
     }
 }
 
@@ -110,7 +120,8 @@ static void set_widths(struct raw_hparams *raw, int32_t l) {
 static rn_status check_layer(const struct raw_hparams *raw, int32_t l, rn_error *err) {
     const struct layer_hparams *layer = &raw->layers[l];
     if (layer->flags & LAYER_RECURRENT) return RN_OK;
-    if (layer->n_head == 0 || layer->n_head_kv == 0 || layer->n_head % layer->n_head_kv != 0)
+    if (!(layer->flags & LAYER_NO_MIXER) &&
+        (layer->n_head == 0 || layer->n_head_kv == 0 || layer->n_head % layer->n_head_kv != 0))
         return fail(err, RN_E_FORMAT,
                     "%s: layer %" PRId32 ": %" PRId32 " does not divide the number of heads, %" PRId32,
                     hparam_name_at(raw, AT(hp.n_head_kv)).text, l, layer->n_head_kv, layer->n_head);

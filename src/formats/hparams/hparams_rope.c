@@ -9,7 +9,8 @@
 static rn_status check_rotation(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
     const size_t named = raw->source == HPARAMS_GGUF ? AT(hp.n_rot) : AT(hp.head_dim);
-    if (raw->facts->rotation == ROTATION_NOWHERE ||
+    if (hp->alibi_max_bias == 0 && raw->facts->alibi_layers == hp->n_layer) hp->alibi_max_bias = 8;
+    if (raw->facts->rotation == ROTATION_NOWHERE || hp->alibi_max_bias > 0 ||
         (raw->facts->rotation == ROTATION_BY_SWITCH && !raw->rope_switch)) {
         hp->n_rot = 0;
         hp->rope_theta = 0;

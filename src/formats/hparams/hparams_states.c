@@ -18,6 +18,30 @@ static rn_status check_short_conv(struct raw_hparams *raw, rn_error *err) {
     return RN_OK;
 }
 
+// Mamba: a state for each channel.
+static rn_status check_scan(struct raw_hparams *raw, rn_error *err) {
+    struct hparams *hp = &raw->hp;
+    const int64_t max = (int64_t)hparam_row_at(AT(hp.ssm_d_inner))->max;
+    static const size_t needed[] = {AT(hp.ssm_d_conv), AT(hp.ssm_d_state), AT(hp.ssm_n_head)};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (hparam_get(raw, hparam_row_at(needed[i])) == 0) return missing(raw, needed[i], err);
+    if (hp->ssm_d_inner == 0 && raw->ssm_expand != 0) {
+        const int64_t n = (int64_t)raw->ssm_expand * hp->n_embd;
+        if (n > max)
+            return fail(err, RN_E_FORMAT, "%s: %" PRId32 " times %" PRId32 " is %" PRId64 ", limit %" PRId64,
+                        hparam_name_at(raw, AT(ssm_expand)).text, raw->ssm_expand, hp->n_embd, n, max);
+        hp->ssm_d_inner = (int32_t)n;
+    }
+    if (hp->ssm_d_inner == 0) return missing(raw, AT(hp.ssm_d_inner), err);
+    if ((int64_t)hp->ssm_d_inner * hp->ssm_d_state > INT32_MAX)
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " by %" PRId32 " is a state of more than %d numbers",
+                    hparam_name_at(raw, AT(hp.ssm_d_state)).text, hp->ssm_d_inner, hp->ssm_d_state, INT32_MAX);
+    hp->ssm_dt_rank = hp->ssm_n_head;
+    hp->ssm_n_head = hp->ssm_d_inner;
+    hp->ssm_n_group = 0;
+    return RN_OK;
+}
+
 rn_status hparams_check_states(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
     static const size_t needed[] = {AT(hp.ssm_d_conv), AT(hp.ssm_d_state), AT(hp.ssm_n_head), AT(hp.ssm_n_group)};
@@ -26,6 +50,7 @@ rn_status hparams_check_states(struct raw_hparams *raw, rn_error *err) {
         return RN_OK;
     }
     if (raw->facts->short_conv) return check_short_conv(raw, err);
+    if (raw->facts->scans) return check_scan(raw, err);
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (hparam_get(raw, hparam_row_at(needed[i])) == 0) return missing(raw, needed[i], err);
     const int64_t max = (int64_t)hparam_row_at(AT(hp.ssm_d_inner))->max;

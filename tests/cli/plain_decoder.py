@@ -1,0 +1,97 @@
+"""tests/cli/plain_decoder.py - decoders in plain torch, for classes that transformers has no code for (make_published.py).
+
+Written after the modeling files that the models were published with, without caches, batches or tricks. Tensors have names of their own:
+`embed`, `norm`, `head`, and of layer i `i.attn_norm`, `i.q` ...; rotation is of halves."""
+import types
+
+import torch
+import torch.nn.functional as F
+
+
+def slopes(n):
+    """Press et al. 2021, 2108.12409."""
+    def powers(k):
+        return [2 ** (-8 * (i + 1) / k) for i in range(k)]
+    two = 1 << (n.bit_length() - 1)
+    return powers(two) if two == n else powers(two) + powers(2 * two)[0::2][:n - two]
+
+
+class Plain:
+    """c: n_layer, n_head, n_head_kv, head_dim, eps; and where it is so norm ('layer'), base, n_rot, alibi, layer (a function in place of the usual block), and what that reads."""
+
+    def __init__(self, tensors, **c):
+        self.t, self.c = tensors, types.SimpleNamespace(**{'norm': 'rms', 'base': None, 'n_rot': None, 'alibi': False, 'layer': usual, 'scale': None, 'act': F.silu, 'embed_scale': 1,
+                                                           'head_scale': 1, **c})
+
+    def double(self):
+        return Plain({name: t.double() for name, t in self.t.items()}, **vars(self.c))
+
+    def norm(self, x, name):
+        w, b = self.t[name], self.t.get(name + '.bias')
+        if self.c.norm == 'layer':
+            return F.layer_norm(x, w.shape, w, b, self.c.eps)
+        return w * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.c.eps))
+
+    def linear(self, x, name):
+        return F.linear(x, self.t[name], self.t.get(name + '.bias'))
+
+    def rotate(self, x):
+        d = self.c.n_rot or x.shape[-1]
+        angle = torch.arange(x.shape[-2], dtype=torch.float32)[:, None] / self.c.base ** (torch.arange(0, d, 2, dtype=torch.float32) / d)
+        cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+        if getattr(self.c, 'pairs', False):
+            a, b = x[..., 0:d:2], x[..., 1:d:2]
+            return torch.stack([a * cos - b * sin, b * cos + a * sin], -1).flatten(-2)
+        a, b = x[..., :d // 2], x[..., d // 2:d]
+        return torch.cat([a * cos - b * sin, b * cos + a * sin, x[..., d:]], -1)
+
+    def heads(self, x, name, n):
+        return self.linear(x, name).view(x.shape[0], n, -1).transpose(0, 1)
+
+    def attend(self, x, i):
+        c = self.c
+        q, k, v = (self.heads(x, f'{i}.{p}', n) for p, n in (('q', c.n_head), ('k', c.n_head_kv), ('v', c.n_head_kv)))
+        if c.base:
+            q, k = self.rotate(q), self.rotate(k)
+        if getattr(c, 'norms_behind', False):
+            q, k = self.norm(q, f'{i}.q_norm'), self.norm(k, f'{i}.k_norm')
+        of = getattr(c, 'key_head', lambda h: h // (c.n_head // c.n_head_kv))
+        k, v = (torch.stack([t[of(h)] for h in range(c.n_head)]) for t in (k, v))
+        scores = q @ k.transpose(1, 2) * (c.scale or q.shape[-1] ** -0.5)
+        if c.alibi:
+            far = torch.arange(x.shape[0])[None, :] - torch.arange(x.shape[0])[:, None]
+            scores = scores + torch.tensor(slopes(c.n_head)).to(x.dtype)[:, None, None] * far
+        scores = scores.masked_fill(torch.ones(x.shape[0], x.shape[0]).triu(1).bool(), float('-inf'))
+        return self.linear((scores.softmax(-1) @ v).transpose(0, 1).reshape(x.shape[0], -1), f'{i}.o')
+
+    def gated(self, x, name):
+        return self.linear(self.c.act(self.linear(x, name + 'gate')) * self.linear(x, name + 'up'), name + 'down')
+
+    def mixture(self, x, i):
+        """Softmax over all, the best divided by their sum."""
+        weights, chosen = torch.topk(self.linear(x, f'{i}.router').softmax(-1), self.c.n_used)
+        weights = weights / weights.sum(-1, keepdim=True)
+        return torch.stack([sum(w * self.gated(row, f'{i}.experts.{int(e)}.') for w, e in zip(ws, es)) for row, ws, es in zip(x, weights, chosen)])
+
+    def __call__(self, input_ids, use_cache=False):
+        x = self.t['embed'][input_ids[0]] * self.c.embed_scale
+        for i in range(self.c.n_layer):
+            x = self.c.layer(self, x, i)
+        return types.SimpleNamespace(logits=F.linear(self.norm(x, 'norm'), self.t.get('head', self.t['embed']))[None] * self.c.head_scale)
+
+
+def usual(m, x, i):
+    x = x + m.attend(m.norm(x, f'{i}.attn_norm'), i)
+    return x + m.gated(m.norm(x, f'{i}.ffn_norm'), f'{i}.')
+
+
+def parallel(m, x, i):
+    """PLaMo: both read one norm."""
+    read = m.norm(x, f'{i}.attn_norm')
+    return x + m.attend(read, i) + m.gated(read, f'{i}.')
+
+
+def arctic(m, x, i):
+    """modeling_arctic.py, parallel_attn_mlp_res: experts read what the layer read."""
+    after = x + m.attend(m.norm(x, f'{i}.attn_norm'), i)
+    return after + m.gated(m.norm(after, f'{i}.ffn_norm'), f'{i}.') + m.mixture(m.norm(x, f'{i}.experts_norm'), i)
