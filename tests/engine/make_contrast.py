@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""tests/engine/make_contrast.py GOLDENS - writes contrast.json: greedy texts of DoLa and of contrastive decoding on small models.
+"""tests/engine/make_contrast.py GOLDENS [--random SEED N] - writes contrast.json: greedy texts of DoLa and of contrastive decoding on small models.
 
+With --random, N cases of each kind with prompts, layers and settings drawn from the seed are printed instead, for cli.transformers_search_test.
 Wants torch and transformers. DoLa is written out from the code that transformers' generate() runs for `dola_layers`
 (huggingface.co/transformers-community/dola, once generation/utils.py, _dola_decoding): the head reads an early layer's output without the
 final norm. Contrastive decoding is 2210.15097, section 3: log p of the model less log p of the amateur at its temperature, among the tokens
@@ -105,20 +106,55 @@ def add(cases, case, prompt, penalty, score):
         print('left out:', case, file=sys.stderr)
 
 
+def random_prompt(r):
+    return [r.randrange(3, 250) for _ in range(r.choice([1, 2, 3, 8, 33, 65, 100]))]
+
+
+def random_layers(r, model):
+    n = model.config.get_text_config().num_hidden_layers
+    return r.choice([*(['low'] if layers_of(model, 'low') else []), 'high', ','.join(map(str, sorted(r.sample(range(n), r.randint(1, n)))))])
+
+
+def random_cases(models, seed, n):
+    """Lists of cases; one that is close to another outcome is drawn again."""
+    r, dola, contrast = random.Random(seed), [], []
+    while len(dola) < n:
+        name = r.choice(['llama', 'qwen2', 'gemma2'])
+        model, top = models[name], r.choice([0.01, 0.1, 0.3])
+        layers = random_layers(r, model)
+        add(dola, dict(model=name, dola_layers=layers, relative_top=top), random_prompt(r), r.choice([1.0, 1.1, 1.3]),
+            lambda ids: dola_scores(model, ids, layers_of(model, layers), top))
+    while len(contrast) < n:
+        name, amateur = r.choice(PAIRS)
+        temperature, top = r.choice([0.3, 1.0, 2.0]), r.choice([0.01, 0.1, 0.3])
+        add(contrast, dict(model=name, amateur=amateur, amateur_temperature=temperature, relative_top=top), random_prompt(r), r.choice([1.0, 1.1, 1.3]),
+            lambda ids: contrast_scores(models[name], models[amateur], ids, temperature, top))
+    return dola, contrast
+
+
+def frozen_cases(models):
+    dola, contrast = [], []
+    for prompt in PROMPTS + LONG:
+        for penalty in (1.0, 1.2):
+            for name, layers in DOLA:
+                model = models[name]
+                add(dola, dict(model=name, dola_layers=layers), prompt, penalty,
+                    lambda ids: dola_scores(model, ids, layers_of(model, layers), 0.1))
+            for name, amateur in PAIRS:
+                for temperature, top in ((1.0, 0.1), (0.5, 0.1), (1.0, 0.3))[:3 if prompt in PROMPTS else 2]:
+                    add(contrast, dict(model=name, amateur=amateur, amateur_temperature=temperature, relative_top=top), prompt, penalty,
+                        lambda ids: contrast_scores(models[name], models[amateur], ids, temperature, top))
+    return dola, contrast
+
+
 torch.set_grad_enabled(False)
 torch.set_num_threads(1)
 models = {name: load(name, torch.float64) for name in ['llama', 'qwen2', 'gemma2', 'phi', 'gpt2', 'small-llama']}
-dola, contrast = [], []
-for prompt in PROMPTS + LONG:
-    for penalty in (1.0, 1.2):
-        for name, layers in DOLA:
-            model = models[name]
-            add(dola, dict(model=name, dola_layers=layers), prompt, penalty,
-                lambda ids: dola_scores(model, ids, layers_of(model, layers), 0.1))
-        for name, amateur in PAIRS:
-            for temperature, top in ((1.0, 0.1), (0.5, 0.1), (1.0, 0.3))[:3 if prompt in PROMPTS else 2]:
-                add(contrast, dict(model=name, amateur=amateur, amateur_temperature=temperature, relative_top=top), prompt, penalty,
-                    lambda ids: contrast_scores(models[name], models[amateur], ids, temperature, top))
-out = pathlib.Path(__file__).parent / 'contrast.json'
-out.write_text('{"dola": [\n' + ',\n'.join(map(json.dumps, dola)) + '\n],\n"contrast": [\n' + ',\n'.join(map(json.dumps, contrast)) + '\n]}\n')
+if sys.argv[2:3] == ['--random']:
+    dola, contrast = random_cases(models, int(sys.argv[3]), int(sys.argv[4]))
+    print(json.dumps(dola + contrast))
+else:
+    dola, contrast = frozen_cases(models)
+    out = pathlib.Path(__file__).parent / 'contrast.json'
+    out.write_text('{"dola": [\n' + ',\n'.join(map(json.dumps, dola)) + '\n],\n"contrast": [\n' + ',\n'.join(map(json.dumps, contrast)) + '\n]}\n')
 print(len(dola), len(contrast), file=sys.stderr)
