@@ -74,7 +74,8 @@ void draft_counts_count_step(struct model_slot *l, int64_t ns) {
         return;
     }
     const bool learns = l->n_parts > 0 && !is_mixed && is_plain(l);
-    const double plain = is_mixed || l->n_parts == 0 ? 0 : plain_ns(l, l->n_parts);
+    double plain = is_mixed || l->n_parts == 0 ? 0 : plain_ns(l, l->n_parts);
+    if (plain > 0 && learns) plain = (double)ns; // it is as fast as without guesses, whatever delayed it
     for (size_t i = 0; i < l->n_parts; i++)
         if (l->parts[i].s->model_slot == l) compare(l->parts[i].s, plain, l->helper_ns + (double)ns);
     if (learns) running_median_add(&l->plain_ns[l->n_parts - 1], (double)ns);

@@ -335,6 +335,8 @@ TEST(the_speed_up_is_against_plain_steps_of_as_many_streams) {
     time_step(NULL, 1, 0, 10000);
     time_step(NULL, 1, 7, 20000);
     CHECK(fabs(speed_up(0) - 8 * 10000.0 / 20000) < 1e-9);
+    time_step(NULL, 1, 0, 60000); // whatever delayed a step without guesses is not their doing
+    CHECK(fabs(speed_up(0) - 140000.0 / 80000) < 1e-9);
     memset(timed.streams, 0, sizeof timed.streams);
     memset(timed.choices, 0, sizeof timed.choices);
     time_step(NULL, N_TIMED, 0, 80000);
