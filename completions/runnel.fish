@@ -510,6 +510,7 @@ complete -c runnel -n '__runnel_command_is serve' -l memory -x -d 'memory limit 
 complete -c runnel -n '__runnel_command_is serve' -l key-tokens-per-minute -x -d 'tokens that each API key may use per minute, prompts included'
 complete -c runnel -n '__runnel_command_is serve' -l watermark -F -r -d 'mark all answers by the keys in FILE, {"keys": [..], ..}, but for those at temperature 0, with mirostat or with adaptive-p'
 complete -c runnel -n '__runnel_command_is serve' -l no-vision -d 'take no pictures, and leave the memory for towers free'
+complete -c runnel -n '__runnel_command_is serve' -l allow-media-domain -x -d 'fetch pictures that requests name by an http or https address from this host: HOST, *.HOST for all names below it, HOST:PORT for another port than the usual one'
 complete -c runnel -n '__runnel_command_is serve' -l share-prefixes -d 'share cached prompts among all API keys. This gives away, by response times, whether another key has sent a prompt with the same beginning, 64 tokens at a time'
 complete -c runnel -n '__runnel_command_is serve' -l no-speculate -d 'guess nothing for requests without `speculate`, which otherwise have the drafters that need no model'
 complete -c runnel -n '__runnel_command_is serve' -l draft-heads -a 'mtp medusa=FILE eagle=FILE layer-skip=LAYERS' -x -d 'draft heads for the first model, which requests name in `speculate`'

@@ -558,6 +558,7 @@ _runnel() {
       '--key-tokens-per-minute=[tokens that each API key may use per minute, prompts included]:N: ' \
       '--watermark=[mark all answers by the keys in FILE, {"keys"\: \[..\], ..}, but for those at temperature 0, with mirostat or with adaptive-p]:FILE:_files' \
       '--no-vision[take no pictures, and leave the memory for towers free]' \
+      '*--allow-media-domain=[fetch pictures that requests name by an http or https address from this host\: HOST, *.HOST for all names below it, HOST\:PORT for another port than the usual one]:HOST: ' \
       '--share-prefixes[share cached prompts among all API keys. This gives away, by response times, whether another key has sent a prompt with the same beginning, 64 tokens at a time]' \
       '--no-speculate[guess nothing for requests without `speculate`, which otherwise have the drafters that need no model]' \
       '*--draft-heads=[draft heads for the first model, which requests name in `speculate`]:mtp|medusa=FILE|eagle=FILE|layer-skip=LAYERS:(mtp medusa=FILE eagle=FILE layer-skip=LAYERS)' \

@@ -121,7 +121,7 @@ static server *the_server(void) {
     if (rn_template_builtin("chatml", &s.chat.tmpl, NULL) != RN_OK || server_open_models(&s) ||
         server_open_engine(&s))
         abort();
-    s.workers = workers_open(WORKERS_MIN, 64, 1 << 20);
+    s.workers = workers_open(WORKERS_MIN, 0, 64, 1 << 20);
     s.api = api_open(&s);
     if (!s.workers || !s.api) abort();
     return &s;

@@ -32,12 +32,18 @@ static bool note(sent_pictures *p, json_span text, bool is_url, const char *plac
 // Only the beginning is looked at.
 static bool note_url(sent_pictures *p, json_span url, const char *place, const char *name, char *why) {
     if (is_data_url(url.data, url.n)) return note(p, url, true, place, name, why);
-    const bool is_remote = strncmp(url.data, "http:", 5) == 0 || strncmp(url.data, "https:", 6) == 0;
-    p->is_unsupported = is_remote;
-    snprintf(why, JSON_WHY / 4, "%s: %s", name,
-             is_remote ? "remote pictures are not fetched: send a data: URL with the picture as base64"
-                       : "must be a data: URL with a picture as base64");
-    return false;
+    if (strncmp(url.data, "http:", 5) != 0 && strncmp(url.data, "https:", 6) != 0) {
+        snprintf(why, JSON_WHY / 4, "%s: must be a data: URL with a picture as base64, or an http or https address",
+                 name);
+        return false;
+    }
+    if (url.n > SENT_PICTURE_URL || memchr(url.data, 0, url.n)) {
+        snprintf(why, JSON_WHY / 4, "%s: an address has at most %d bytes, none of them 0", name, SENT_PICTURE_URL);
+        return false;
+    }
+    if (!note(p, url, false, place, name, why)) return false;
+    p->sent[p->n - 1].is_remote = true;
+    return true;
 }
 
 static bool need(const json_item *object, const char *name, const char *shown, json_span *text, char *why) {
@@ -88,16 +94,27 @@ bool sent_pictures_add(sent_pictures *p, const json_item *value, const char *pla
     return json_item_text(value, &text, why) && note(p, text, is_data_url(text.data, text.n), place, "", why);
 }
 
+// The bytes of its file. False: why has the reason.
+static bool read_file(sent_pictures *p, sent_picture *s, bytes *file, char *why) {
+    if (!s->is_remote) return (s->is_url ? data_url_read_picture : base64_read)(s->text.data, s->text.n, file, why);
+    *file = s->file, s->file = (bytes){0};
+    p->is_unsupported = file->n == 0;
+    if (p->is_unsupported)
+        snprintf(why, JSON_WHY / 2,
+                 "is an address, which only `runnel serve --allow-media-domain` fetches: "
+                 "send a data: URL with the picture as base64");
+    return file->n > 0;
+}
+
 bool sent_pictures_open(sent_pictures *p, size_t *failed, char *why) {
     uint64_t n_pixels = 0;
     for (size_t i = 0; i < p->n && !p->are_open; i++) {
-        const sent_picture *const s = &p->sent[i];
+        sent_picture *const s = &p->sent[i];
         rn_picture_info info = {.struct_size = sizeof info};
         rn_error err = {0};
         bytes file = {0};
         *failed = i;
-        bool ok = s->is_url ? data_url_read_picture(s->text.data, s->text.n, &file, why)
-                            : base64_read(s->text.data, s->text.n, &file, why);
+        bool ok = read_file(p, s, &file, why);
         if (ok && rn_picture_open(file.data, file.n, &p->open[i], &err) != RN_OK) {
             snprintf(why, JSON_WHY / 2, "%.200s", err.text);
             p->lacks_memory = err.code == RN_E_NOMEM;
@@ -171,6 +188,9 @@ bool sent_pictures_add_message(sent_pictures *p, const json_item *message, const
 }
 
 void sent_pictures_free(sent_pictures *p) {
-    for (size_t i = 0; i < p->n; i++) rn_picture_close(p->open[i]);
+    for (size_t i = 0; i < p->n; i++) {
+        rn_picture_close(p->open[i]);
+        bytes_free(&p->sent[i].file);
+    }
     *p = (sent_pictures){0};
 }

@@ -13,6 +13,7 @@
 #include "app/term.h"
 #include "app/wrap.h"
 #include "pull/download.h"
+#include "pull/picture_fetch.h"
 #include "pull/pull_plan.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -201,7 +202,8 @@ static int run(int n_args, char **args) {
 int main(int argc, char **argv) {
     process_begin();
     curl_global_init(CURL_GLOBAL_DEFAULT);
-    const int code = run(argc - 1, argv + 1);
+    const bool is_picture = argc > 1 && strcmp(argv[1], "--picture") == 0; // for the server, not for people
+    const int code = is_picture ? picture_fetch(argc - 2, argv + 2) : run(argc - 1, argv + 1);
     curl_global_cleanup();
     return process_end(code);
 }

@@ -5,6 +5,7 @@
 #include "serve/access/api_keys.h"
 #include "serve/access/key_rates.h"
 #include "serve/api/api.h"
+#include "serve/api/remote_pictures.h"
 #include "serve/serve.h"
 #include "serve/serve_signals.h"
 #include "serve/server.h"
@@ -68,6 +69,17 @@ static bool take_draft_heads(void *target, const char *value, char *why) {
     return is_kind;
 }
 
+static bool add_media_host(void *target, const char *value, char *why) {
+    text_list *const list = &((server *)target)->media_hosts;
+    if (list->n == TEXT_LIST_ITEMS) {
+        snprintf(why, NUMBER_WHY, "is given more than %d times", TEXT_LIST_ITEMS);
+        return false;
+    }
+    if (!media_host_check(value, why, NUMBER_WHY)) return false;
+    list->items[list->n++] = value;
+    return true;
+}
+
 static const option engine_rows[] = {
     {0, "streams", "N", OPTION_INT, offsetof(server, n_streams), 1, 4096,
      .help = "streams that run at once; memory for their keys and values is reserved at start (default 16)"},
@@ -109,6 +121,11 @@ static const option engine_rows[] = {
     {0, "no-vision", NULL, OPTION_FLAG, offsetof(server, no_vision),
      .help =
          "take no pictures, and leave the memory for towers free (default: every model whose folder has a vision part sees)"},
+    {0, "allow-media-domain", "HOST", OPTION_EACH, .each = add_media_host,
+     .help =
+         "fetch pictures that requests name by an http or https address from this host: HOST, *.HOST for all names below it, "
+         "HOST:PORT for another port than the usual one; only from public addresses, unless HOST is itself an address; repeatable "
+         "(default: no picture is fetched)"},
     {0, "share-prefixes", NULL, OPTION_FLAG, offsetof(server, shares_prefixes),
      .help =
          "share cached prompts among all API keys. This gives away, by response times, whether another key has sent "
@@ -204,8 +221,11 @@ enum {
     WORK_MORE = 64    // requests that may wait for a worker, besides as many as generations may run and wait
 };
 
+static int32_t n_fetching(const server *s) { return s->media_hosts.n ? REMOTE_PICTURES_AT_ONCE : 0; }
+
 static uint64_t reserved_bytes(const server *s) {
-    const uint64_t work_mib = (uint64_t)s->work_mib + (uint64_t)s->n_workers * SMALL_WORK_MIB;
+    const uint64_t work_mib = (uint64_t)s->work_mib + (uint64_t)s->n_workers * SMALL_WORK_MIB +
+                              (uint64_t)n_fetching(s) * (REMOTE_PICTURES_MIB + SMALL_WORK_MIB);
     const uint64_t mib =
         PROGRAM_MIB + (uint64_t)s->grammars_mib + (uint64_t)s->resume_mib + (uint64_t)s->responses_mib + work_mib;
     return (mib << 20) + http_server_memory(&s->http_options);
@@ -248,7 +268,8 @@ static int run(server *s) {
     if (code) return code;
     s->started = (int64_t)time(NULL);
     const size_t n_work = (size_t)s->n_streams + (size_t)s->n_queue + WORK_MORE;
-    if (!signals_catch() || !(s->workers = workers_open(s->n_workers, n_work, (uint64_t)s->work_mib << 20)) ||
+    if (!signals_catch() ||
+        !(s->workers = workers_open(s->n_workers, n_fetching(s), n_work, (uint64_t)s->work_mib << 20)) ||
         !(s->api = api_open(s)) || !(s->websockets = websockets_open(s)))
         return EXIT_CODE_FAILED;
     memory_be_fallible(); // from here on a failed allocation costs one request

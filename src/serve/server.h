@@ -63,6 +63,7 @@ typedef struct server {
     int32_t grammars_mib;          // what compiled grammars that are kept may take
     int32_t n_workers, work_mib;   // work_mib: what large requests take together while they are handled
     bool no_vision;                // vision parts are left alone
+    text_list media_hosts;         // that pictures are fetched from; none: no picture is
     pthread_mutex_t pictures_lock; // held while a request's pictures are decoded
     struct websockets *websockets;
     struct api *api;

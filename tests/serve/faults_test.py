@@ -117,7 +117,8 @@ def a_body_for_which_there_is_no_memory_is_refused_and_the_server_goes_on():
         body = json.dumps({'prompt': 'a' * (200 << 20)})
         post_body = s.post(GENERATE, body)
         post_body.refuses(503, 'out_of_memory')
-        equal(post(s, GENERATE, prompt=TIME, max_tokens=4).status, 200)
+        # On a busy machine the memory of the body may still be being given back.
+        wait_until(lambda: post(s, GENERATE, prompt=TIME, max_tokens=4).status == 200, 'the next request is answered')
 
 
 if __name__ == '__main__':

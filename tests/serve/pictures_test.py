@@ -2,34 +2,11 @@
 """Pictures in requests: every dialect's form of them gives what `run --image` gives for the rendered prompt, and what is wrong with them is named."""
 import base64
 import json
-import sys
 import threading
 
 from serving import KEY, Folder, Server, check, equal, main, runnel, test, wait_until
-
-sys.path.insert(0, str(__import__('pathlib').Path(__file__).resolve().parent.parent / 'cli'))
-from seeing_model import EITHER, PARTS, ROWS, bmp, make    # noqa: E402
-
-CAT, DOG = bmp(21, 13, 1), bmp(9, 30, 2)
-CHAT = '/v1/chat/completions'
-N = 24
-GREEDY = {'temperature': 0, 'max_tokens': N, 'ignore_eos': True}
-
-
-def base(picture):
-    return base64.b64encode(picture).decode()
-
-
-def url(picture, kind='image/bmp'):
-    return f'data:{kind};base64,{base(picture)}'
-
-
-def part(picture, **more):
-    return {'type': 'image_url', 'image_url': {'url': url(picture, **more), 'detail': 'auto'}}
-
-
-def user(*content):
-    return {'role': 'user', 'content': [{'type': 'text', 'text': c} if isinstance(c, str) else part(c) for c in content]}
+from picture_requests import CAT, CHAT, DOG, GREEDY, N, base, part, post, say, url, user
+from seeing_model import EITHER, PARTS, ROWS, make
 
 
 def prompt(*content, before=''):
@@ -46,17 +23,6 @@ def told(folder, text, *pictures):
         args += ['--image', path]
     lines = runnel('run', '-m', folder / 'm', '-p', text, '--parse-special', *args, '--temp', 0, '-n', N, '--ignore-eos', '--json').ok().lines
     return ''.join(line['text'] for line in lines), lines[-1]['usage']
-
-
-def post(s, path, body, status=200):
-    answer = s.post(path, json.dumps(body), f'Authorization: Bearer {KEY}')
-    equal(answer.status, status, answer.body[:800])
-    return answer.json
-
-
-def say(s, *messages, **more):
-    found = post(s, CHAT, {'messages': list(messages), **GREEDY, **more})
-    return found['choices'][0]['message']['content'], found['usage']
 
 
 @test
@@ -189,8 +155,8 @@ def block(**source):
 
 PLACE = 'messages[0].content[1].image_url.url'
 REFUSALS = [
-    (CHAT, of_url('https://example.org/cat.png'), 'messages[0]', 'content[1].image_url.url: remote pictures are not fetched'),
-    (CHAT, of_url('http://127.0.0.1/'), 'messages[0]', 'remote pictures are not fetched'), (CHAT, of_url('file:///etc/passwd'), 'messages[0]', 'must be a data: URL'),
+    (CHAT, of_url('https://example.org/cat.png'), PLACE, 'is an address, which only `runnel serve --allow-media-domain` fetches'),
+    (CHAT, of_url('http://127.0.0.1/'), PLACE, 'is an address, which only'), (CHAT, of_url('file:///etc/passwd'), 'messages[0]', 'must be a data: URL'),
     (CHAT, of_url(''), 'messages[0]', 'must be a data: URL'), (CHAT, of_url(5), 'messages[0]', 'content[1].image_url.url: must be a string'),
     (CHAT, content({'type': 'image_url'}), 'messages[0]', 'content[1].image_url: is missing'), (CHAT, content({'type': 'image_url', 'image_url': {}}), 'messages[0]', 'url: is missing'),
     (CHAT, of_url('data:'), PLACE, 'is no data: URL of the form'), (CHAT, of_url('data:;base64,AAAA'), PLACE, "of the type '', must be image/"),
@@ -202,7 +168,7 @@ REFUSALS = [
     (CHAT, {'messages': [user(*[CAT] * 17)]}, 'messages[0]', 'more than 16 pictures in a request'),
     (CHAT, {'messages': [user(CAT, 'a')], 'session': 's'}, 'session', 'keeps no pictures'),
     ('/v1/messages', block(type='base64', media_type='text/plain', data=base(CAT)), 'messages[0]', "source.media_type: is 'text/plain', must be image/"),
-    ('/v1/messages', block(type='url', url='https://example.org/a.png'), 'messages[0]', 'source.url: remote pictures are not fetched'),
+    ('/v1/messages', block(type='url', url='https://example.org/a.png'), 'messages[0].content[0].source.url', 'is an address, which only'),
     ('/v1/messages', block(type='file', file_id='a'), 'messages[0]', "source.type: 'file' is not supported"),
     ('/v1/messages', block(type='base64', media_type='image/png', data='*'), 'messages[0].content[0].source.data', "is no base64: '*' at byte 0"),
     ('/v1/responses', {'input': [{'role': 'user', 'content': [{'type': 'input_image', 'file_id': 'a'}]}]}, 'input[0]', 'content[0].image_url: is missing'),

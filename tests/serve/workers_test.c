@@ -35,9 +35,9 @@ static void init(item *i) {
     sem_init(&i->ended, 0, 0);
 }
 
-static bool add(workers *all, item *i, size_t n_bytes) {
+static bool add(workers *all, item *i, work_queue queue) {
     int32_t retry_s = 0;
-    const bool is_in = workers_add(all, &i->w, n_bytes, &retry_s);
+    const bool is_in = workers_add(all, &i->w, queue, &retry_s);
     if (!is_in) CHECK(retry_s >= 1);
     return is_in;
 }
@@ -49,11 +49,11 @@ static void let_go(item *i) {
 
 TEST(small_work_does_not_wait_behind_large_work) {
     static item large[2], small;
-    workers *const all = workers_open(WORKERS_MIN, 4, 1 << 20);
+    workers *const all = workers_open(WORKERS_MIN, 0, 4, 1 << 20);
     init(&large[0]), init(&large[1]), init(&small);
-    CHECK(add(all, &large[0], WORK_LARGE_BYTES) && add(all, &large[1], 15 << 20));
+    CHECK(add(all, &large[0], WORK_LARGE) && add(all, &large[1], WORK_LARGE));
     sem_wait(&large[0].begun); // and now holds the only thread for large work
-    CHECK(add(all, &small, WORK_LARGE_BYTES - 1));
+    CHECK(add(all, &small, WORK_SMALL));
     sem_wait(&small.begun);
     CHECK_INT(workers_waiting(all), 1);
     let_go(&small);
@@ -68,18 +68,18 @@ TEST(small_work_does_not_wait_behind_large_work) {
 TEST(a_full_queue_takes_nothing_until_there_is_room) {
     enum { ROOM = 3 };
     static item held, waiting[ROOM], more;
-    workers *const all = workers_open(WORKERS_MIN, ROOM, 1 << 20);
+    workers *const all = workers_open(WORKERS_MIN, 0, ROOM, 1 << 20);
     init(&held), init(&more);
-    CHECK(add(all, &held, 1));
+    CHECK(add(all, &held, WORK_SMALL));
     sem_wait(&held.begun);
     for (int i = 0; i < ROOM; i++) {
         init(&waiting[i]);
-        CHECK(add(all, &waiting[i], 1));
+        CHECK(add(all, &waiting[i], WORK_SMALL));
     }
-    CHECK(!add(all, &more, 1));
+    CHECK(!add(all, &more, WORK_SMALL));
     let_go(&held);
     sem_wait(&waiting[0].begun);
-    CHECK(add(all, &more, 1));
+    CHECK(add(all, &more, WORK_SMALL));
     for (int i = 0; i < ROOM; i++) let_go(&waiting[i]);
     let_go(&more);
     for (int i = 1; i < ROOM; i++) CHECK(waiting[i].order > waiting[i - 1].order);
@@ -89,21 +89,21 @@ TEST(a_full_queue_takes_nothing_until_there_is_room) {
 
 TEST(what_is_given_up_is_freed_once_and_not_begun_if_it_waits) {
     static item held, first, middle, last, after;
-    workers *const all = workers_open(WORKERS_MIN, 8, 1 << 20);
+    workers *const all = workers_open(WORKERS_MIN, 0, 8, 1 << 20);
     item *const waiting[] = {&first, &middle, &last};
     init(&held), init(&after);
-    CHECK(add(all, &held, 1));
+    CHECK(add(all, &held, WORK_SMALL));
     sem_wait(&held.begun);
     for (int i = 0; i < 3; i++) {
         init(waiting[i]);
-        CHECK(add(all, waiting[i], 1));
+        CHECK(add(all, waiting[i], WORK_SMALL));
     }
     workers_give_up(all, &middle.w);
     workers_give_up(all, &last.w);
     workers_give_up(all, &first.w);
     for (int i = 0; i < 3; i++) CHECK_INT(atomic_load(&waiting[i]->n_freed), 1);
     CHECK_INT(workers_waiting(all), 0);
-    CHECK(add(all, &after, 1)); // the queue's end is where it should be
+    CHECK(add(all, &after, WORK_SMALL)); // the queue's end is where it should be
     workers_give_up(all, &held.w);
     CHECK_INT(atomic_load(&held.n_freed), 0); // it runs
     let_go(&held);
@@ -134,7 +134,7 @@ static void *take(void *user) {
 
 TEST(memory_of_large_work_is_waited_for) {
     enum { ALL = 1000 };
-    workers *const all = workers_open(WORKERS_MIN, 1, ALL);
+    workers *const all = workers_open(WORKERS_MIN, 0, 1, ALL);
     taker t = {.all = all};
     pthread_t thread;
     sem_init(&t.has_it, 0, 0);

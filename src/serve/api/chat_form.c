@@ -3,6 +3,7 @@
 #include "app/memory.h"
 #include "serve/api/api.h"
 #include "serve/api/form_members.h"
+#include "serve/api/remote_pictures.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,18 +174,20 @@ bool chat_form_open_pictures(chat_form *c, api_request *r) {
     if (!m->sees)
         return api_fail(&r->error, API_INVALID_VALUE, c->pictures.sent[0].place, "%s: model %s takes no pictures",
                         c->pictures.sent[0].place, m->name);
-    if (!c->decoding) {
+    bool ok = remote_pictures_fetch(r->server, &c->pictures, &failed, why);
+    if (ok && !c->decoding) {
         pthread_mutex_lock(&r->server->pictures_lock);
         c->decoding = r->server;
     }
-    if (sent_pictures_open(&c->pictures, &failed, why)) return true;
+    if (ok && sent_pictures_open(&c->pictures, &failed, why)) return true;
     const char *const place = c->pictures.sent[failed].place;
     if (c->pictures.lacks_memory) {
         rn_error err = {.code = RN_E_NOMEM};
         snprintf(err.text, sizeof err.text, "%.300s", why);
         return api_fail_status(&r->error, RN_E_NOMEM, &err, NULL);
     }
-    return api_fail(&r->error, API_INVALID_VALUE, place, "%s: %s", place, why);
+    return api_fail(&r->error, c->pictures.is_unsupported ? API_UNSUPPORTED_PARAMETER : API_INVALID_VALUE, place,
+                    "%s: %s", place, why);
 }
 
 bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, api_request *r) {

@@ -33,7 +33,8 @@ void accept_all(http_server *h) {
 
 void accept_stop(http_server *h) {
     pthread_mutex_lock(&h->lock);
-    if (h->listen_fd >= 0) close(h->listen_fd); // and epoll forgets it
+    io_unwatch(h->epoll_fd, h->listen_fd);
+    if (h->listen_fd >= 0) close(h->listen_fd);
     h->listen_fd = -1;
     h->is_accept_paused = false;
     pthread_cond_broadcast(&h->stopped);

@@ -94,7 +94,8 @@ void conn_end(http_conn *c) {
     if (c->next) c->next->prev = c->prev;
     if (h->conns == c) h->conns = c->next;
     *(c->is_surplus ? &h->n_surplus : &h->n_conns) -= 1;
-    io_close(&c->io); // and epoll forgets it
+    io_unwatch(h->epoll_fd, c->io.fd);
+    io_close(&c->io);
     parser_free(&c->parser);
     bytes_free(&c->in);
     bytes_free(&c->out);
@@ -158,7 +159,7 @@ static bool after_answer(http_conn *c) {
 }
 
 static void upgrade(http_conn *c) {
-    epoll_ctl(c->h->epoll_fd, EPOLL_CTL_DEL, c->io.fd, NULL);
+    io_unwatch(c->h->epoll_fd, c->io.fd);
     conn_phase_set(c, CONN_UPGRADED);
     c->x->upgraded(c->x->self, c->in.data ? c->in.data + c->n_in_taken : "", c->in.n - c->n_in_taken);
 }

@@ -1,6 +1,7 @@
 // serve/http/http_io.c - see http_io.h.
 #include "serve/http/http_io.h"
 #include <errno.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +20,10 @@ bool io_has_pending(const http_io *io) { return io->tls && tls_has_pending(io->t
 void io_end_writing(http_io *io) {
     if (io->tls) tls_end_writing(io->tls);
     shutdown(io->fd, SHUT_WR);
+}
+
+void io_unwatch(int epoll_fd, int fd) {
+    if (fd >= 0) epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
 void io_close(http_io *io) {

@@ -19,6 +19,9 @@ ssize_t io_write(http_io *io, const void *data, size_t n, bool has_more);
 bool io_is_later(void);                 // after -1: EAGAIN and its like
 bool io_has_pending(const http_io *io); // received bytes that epoll does not show
 void io_end_writing(http_io *io);       // the client reads the end after what was sent
+// Before a watched socket is closed: a process that is being started (api/remote_pictures.c) has a copy of it for a moment, for which epoll would go on
+// telling of it. fd -1 is fine.
+void io_unwatch(int epoll_fd, int fd);
 void io_close(http_io *io);
 
 #endif

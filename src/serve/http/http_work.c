@@ -179,15 +179,6 @@ bool http_defer(http_exchange *x) {
     return x->is_deferred;
 }
 
-// A body with pictures is large work, whatever its size: they are decoded, and a tower reads them.
-static size_t work_bytes(const http_request *r) {
-    static const char *const signs[] = {"data:image/", "\"media_type\"", "\"images\"", "\"image_data\"",
-                                        "\"multimodal_data\""};
-    for (size_t i = 0; r->n_body < WORK_LARGE_BYTES && i < sizeof signs / sizeof *signs; i++)
-        if (memmem(r->body, r->n_body, signs[i], strlen(signs[i]))) return WORK_LARGE_BYTES;
-    return r->n_body;
-}
-
 void work_begin(http_exchange *x) {
     static const http_source source = {pull, gone};
     if (is_brief(x) && handle_here(x)) return;
@@ -208,7 +199,8 @@ void work_begin(http_exchange *x) {
     w->stand_in.dialect = x->dialect;
     snprintf(w->stand_in.id, sizeof w->stand_in.id, "%s", x->id);
     pthread_mutex_init(&w->lock, NULL);
-    if (!workers_add(w->server->workers, &w->item, work_bytes(r), &retry_s)) {
+    if (!workers_add(w->server->workers, &w->item, work_queue_of(r->body, r->n_body, w->server->media_hosts.n > 0),
+                     &retry_s)) {
         api_fail(&w->refusal, API_QUEUE_FULL, NULL, "server: too many requests wait to be read, try again in %d s",
                  retry_s);
         w->refusal.retry_after = retry_s;

@@ -410,7 +410,8 @@ static bool give_to_worker(socket_side *side, request *q) {
         finish(side, q);
         return false;
     }
-    if (workers_add(side->server->workers, &q->item, n, &retry_s)) return true;
+    const work_queue queue = work_queue_of(q->text.data, n, side->server->media_hosts.n > 0);
+    if (workers_add(side->server->workers, &q->item, queue, &retry_s)) return true;
     api_error e;
     api_fail(&e, API_QUEUE_FULL, NULL, "server: too many requests wait to be read, try again in %d s", retry_s);
     e.retry_after = retry_s;

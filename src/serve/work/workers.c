@@ -19,7 +19,6 @@ typedef struct queue {
     pthread_cond_t changed;
     int nicer;
 } queue;
-enum { SMALL, LARGE, N_QUEUES };
 
 typedef struct worker {
     workers *all;
@@ -33,7 +32,7 @@ struct workers {
     pthread_mutex_t lock;
     pthread_cond_t memory_changed;
     // lock
-    queue queues[N_QUEUES];
+    queue queues[WORK_QUEUES];
     bool is_ending;
     uint64_t n_taken, next_place, next_turn; // of n_memory; of those that wait for it
     size_t n_threads;
@@ -96,22 +95,28 @@ static void *run(void *user) {
     return NULL;
 }
 
-workers *workers_open(int32_t n_threads, size_t n_queue, uint64_t n_memory) {
-    workers *const all = app_alloc(sizeof *all + (size_t)n_threads * sizeof *all->threads);
+// Of thread i: by turns one for small and one for large work, then those that fetch.
+static work_queue queue_of_thread(size_t i, int32_t n_threads) {
+    return i >= (size_t)n_threads ? WORK_FETCHES : i % 2 ? WORK_LARGE : WORK_SMALL;
+}
+
+workers *workers_open(int32_t n_threads, int32_t n_fetching, size_t n_queue, uint64_t n_memory) {
+    const size_t n_all = (size_t)n_threads + (size_t)n_fetching;
+    workers *const all = app_alloc(sizeof *all + n_all * sizeof *all->threads);
     if (!all) return NULL;
     all->n_queue = n_queue;
     all->n_memory = n_memory;
     pthread_mutex_init(&all->lock, NULL);
     pthread_cond_init(&all->memory_changed, NULL);
-    for (int i = 0; i < N_QUEUES; i++) {
+    for (int i = 0; i < WORK_QUEUES; i++) {
         all->queues[i].end = &all->queues[i].first;
         pthread_cond_init(&all->queues[i].changed, NULL);
     }
-    all->queues[LARGE].nicer = NICER;
+    all->queues[WORK_LARGE].nicer = all->queues[WORK_FETCHES].nicer = NICER;
     int why = 0;
-    for (; all->n_threads < (size_t)n_threads && !why; all->n_threads += !why) {
+    for (; all->n_threads < n_all && !why; all->n_threads += !why) {
         worker *const t = &all->threads[all->n_threads];
-        *t = (worker){.all = all, .q = &all->queues[all->n_threads % N_QUEUES]};
+        *t = (worker){.all = all, .q = &all->queues[queue_of_thread(all->n_threads, n_threads)]};
         t->q->n_threads++;
         why = pthread_create(&t->thread, NULL, run, t);
     }
@@ -125,10 +130,10 @@ void workers_close(workers *all) {
     if (!all) return;
     pthread_mutex_lock(&all->lock);
     all->is_ending = true;
-    for (int i = 0; i < N_QUEUES; i++) pthread_cond_broadcast(&all->queues[i].changed);
+    for (int i = 0; i < WORK_QUEUES; i++) pthread_cond_broadcast(&all->queues[i].changed);
     pthread_mutex_unlock(&all->lock);
     for (size_t i = 0; i < all->n_threads; i++) pthread_join(all->threads[i].thread, NULL);
-    for (int i = 0; i < N_QUEUES; i++) pthread_cond_destroy(&all->queues[i].changed);
+    for (int i = 0; i < WORK_QUEUES; i++) pthread_cond_destroy(&all->queues[i].changed);
     pthread_cond_destroy(&all->memory_changed);
     pthread_mutex_destroy(&all->lock);
     free(all);
@@ -139,12 +144,23 @@ static int32_t retry_of(const queue *q) {
     return s < 1 ? 1 : s > RETRY_MAX_S ? RETRY_MAX_S : (int32_t)s + 1;
 }
 
-bool workers_add(workers *all, work *w, size_t n_bytes, int32_t *retry_s) {
-    queue *const q = &all->queues[n_bytes >= WORK_LARGE_BYTES ? LARGE : SMALL];
+work_queue work_queue_of(const char *body, size_t n_body, bool may_fetch) {
+    static const char *const signs[] = {"data:image/", "\"media_type\"", "\"images\"", "\"image_data\"",
+                                        "\"multimodal_data\""};
+    static const char address[] = "\"http"; // an address written otherwise is refused: work_may_fetch()
+    if (may_fetch && memmem(body, n_body, address, sizeof address - 1)) return WORK_FETCHES;
+    if (n_body >= WORK_LARGE_BYTES) return WORK_LARGE;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (memmem(body, n_body, signs[i], strlen(signs[i]))) return WORK_LARGE;
+    return WORK_SMALL;
+}
+
+bool workers_add(workers *all, work *w, work_queue queue_of, int32_t *retry_s) {
+    queue *const q = &all->queues[queue_of];
     pthread_mutex_lock(&all->lock);
     const bool is_room = q->n < all->n_queue;
     if (is_room) {
-        w->n_bytes = n_bytes;
+        w->queue = queue_of;
         w->state = WORK_QUEUED;
         w->next = NULL;
         *q->end = w;
@@ -175,7 +191,7 @@ static void remove_waiting(queue *q, work *w) {
 void workers_give_up(workers *all, work *w) {
     pthread_mutex_lock(&all->lock);
     const bool runs = w->state == WORK_RUNS;
-    if (w->state == WORK_QUEUED) remove_waiting(&all->queues[w->n_bytes >= WORK_LARGE_BYTES ? LARGE : SMALL], w);
+    if (w->state == WORK_QUEUED) remove_waiting(&all->queues[w->queue], w);
     atomic_store(&w->is_given_up, true);
     pthread_mutex_unlock(&all->lock);
     if (!runs) w->free(w);
@@ -183,7 +199,8 @@ void workers_give_up(workers *all, work *w) {
 
 size_t workers_waiting(workers *all) {
     pthread_mutex_lock(&all->lock);
-    const size_t n = all->queues[SMALL].n + all->queues[LARGE].n;
+    size_t n = 0;
+    for (int i = 0; i < WORK_QUEUES; i++) n += all->queues[i].n;
     pthread_mutex_unlock(&all->lock);
     return n;
 }
@@ -211,3 +228,5 @@ void workers_give_memory(workers *all, uint64_t n_bytes) {
 }
 
 bool work_is_given_up(void) { return current && atomic_load(&current->is_given_up); }
+
+bool work_may_fetch(void) { return current && current->queue == WORK_FETCHES; }
