@@ -80,6 +80,19 @@ static bool add_thirds(struct out *o, const struct tensor_view *of, const char *
     return true;
 }
 
+// A matrix with its inputs as rows.
+static bool add_turned(struct out *o, const struct tensor_view *of, const char *name) {
+    const size_t n_in = (size_t)of->ne[0], n_out = (size_t)of->ne[1], size = of->row_bytes / n_in;
+    uint8_t *const data = arena_alloc(&o->mem, of->n_bytes), *to = data;
+    struct tensor_view *const t = data ? add(o, of, name, false) : NULL;
+    if (!t) return false;
+    for (size_t i = 0; i < n_in; i++)
+        for (size_t row = 0; row < n_out; row++, to += size)
+            memcpy(to, of->data + row * of->row_bytes + i * size, size);
+    t->data = data, t->ne[0] = n_out, t->ne[1] = n_in, t->row_bytes = n_out * size;
+    return true;
+}
+
 static bool add_tensor(struct out *o, const struct tensor_view *t) {
     const char *const qkv = strstr(t->name, "attn_qkv");
     char name[128];
@@ -90,8 +103,9 @@ static bool add_tensor(struct out *o, const struct tensor_view *t) {
         return add_thirds(o, t, name, qkv + strlen("attn_qkv"));
     }
     if (is(name, "model.image_newline")) snprintf(name, sizeof name, "v.image_newline");
-    if (o->kind->is_linear && strncmp(name, "mm.2.", 5) == 0)
-        snprintf(name, sizeof name, "mm.model.fc.%s", t->name + 5);
+    const struct mmproj_name *const other = mmproj_name_of(o->kind, t->name, false);
+    if (other) snprintf(name, sizeof name, "%s%s", other->file, t->name + strlen(other->own));
+    if (o->kind->has_means && is(t->name, "mm.2.weight")) return add_turned(o, t, name);
     const bool is_patches = is(name, "v.patch_embd.weight");
     struct tensor_view *const made =
         add(o, t, name, t->n_dims == 1 || is_patches || is(name, "v.position_embd.weight"));
@@ -166,7 +180,7 @@ static void put_family(const struct out *o) {
     const struct vision_info *const info = &o->v->info;
     const char *const tower = package_hparams(o->v->tower)->arch, *const projector =
                                                                       package_hparams(o->v->projector)->arch;
-    if (o->kind->is_linear) {
+    if (o->kind->is_linear || o->kind->has_means) {
         gguf_put_u32(o->w, "clip.vision.projector.scale_factor", (uint32_t)info->n_merge);
     } else if (o->kind->has_frames) {
         gguf_put_u32(o->w, "clip.vision.spatial_merge_size", (uint32_t)info->n_merge);

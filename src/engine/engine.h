@@ -151,6 +151,8 @@ struct model_slot {
     struct lm_row *rows;                     // [n_batch] of the step being built
     struct stream_rows *parts;               // [n_batch] the owners of the rows
     size_t n_rows, n_parts, n_logits, n_decode_rows;
+    size_t
+        n_kept_free; // of a step's rows and logits, for rows that see each other and found no room in the step before
     double n_expected;          // tokens that the rows are expected to give
     rn_stream **order;          // [n_streams] for putting the step's streams in order
     struct step_time step_time; // learned under the engine's lock
@@ -172,6 +174,8 @@ static inline bool model_slot_reads_vectors(const struct model_slot *l) {
 static inline bool model_slot_sees_whole_text(const struct model_slot *l) {
     return !l->part && model_hparams(l->program)->sees_whole_text;
 }
+// Rows of one picture that see each other, at most: they are all in one step. 0: there are none.
+size_t model_slot_span(const struct model_slot *l);
 // RN_E_UNSUPPORTED: the model writes no text.
 rn_status model_slot_check_writes(const struct model_slot *l, rn_error *err);
 
@@ -563,6 +567,8 @@ struct model_slot *stream_slot(const rn_stream *s, int32_t slot); // NULL: there
 // What a declared row has beside its token: in sequences of the stream's own model that begin as its prompt does, the
 // vectors of its pictures. false: nothing.
 bool stream_row_input(const rn_stream *s, const struct stream_seq *q, int32_t at, struct lm_input *out);
+// Would a step that ends before position `at` cut rows that see each other? *first, *end: of these.
+bool stream_cuts_span(const rn_stream *s, const struct stream_seq *q, int32_t at, int32_t *first, int32_t *end);
 // Maps the strategy's sequences in rows proposed for slot l to the lm's. RN_E_INTERNAL: the rows
 // break the contract.
 rn_status stream_place_rows(rn_stream *s, const struct model_slot *l, struct lm_row *rows, size_t n, rn_error *err);

@@ -82,9 +82,17 @@ int32_t model_slot_n_vocab(const struct model_slot *l) {
     return l->lm ? l->lm->n_vocab : (int32_t)p->width[p->logits];
 }
 
-// Rows that see their whole text are all in one step.
+size_t model_slot_span(const struct model_slot *l) {
+    const struct vision_info *const info = l->vision ? vision_info(l->vision) : NULL;
+    return info && info->sees_itself ? (size_t)vision_most_out(info) : 0;
+}
+
+// Rows that see their whole text, or all of a picture's, are all in one step.
 static size_t n_batch_of(const rn_engine *e, const struct model_slot *l) {
-    const size_t least = model_slot_sees_whole_text(l) && l->n_ctx > 0 ? (size_t)l->n_ctx : 1,
+    const size_t span = model_slot_span(l),
+                 least = model_slot_sees_whole_text(l) && l->n_ctx > 0 ? (size_t)l->n_ctx
+                         : span                                        ? span
+                                                                       : 1,
                  said = e->opt.n_batch ? (size_t)e->opt.n_batch : DEFAULT_BATCH, n = said > least ? said : least;
     return model_slot_reads_vectors(l) && n > PART_BATCH ? PART_BATCH : n;
 }
@@ -93,8 +101,10 @@ static size_t n_logits_of(const struct model_slot *l) {
     const struct program *p = model_program(l->program);
     const size_t row_bytes =
         (p->width[p->logits] ? p->width[p->logits] : 1) * sizeof(float); // some parts have no head
-    const size_t n = (l->part ? PART_LOGITS_BYTES : LOGITS_BYTES) / row_bytes;
-    return n < LEAST_RESULTS ? LEAST_RESULTS : n;
+    const size_t n = (l->part ? PART_LOGITS_BYTES : LOGITS_BYTES) / row_bytes, span = model_slot_span(l),
+                 least =
+                     span > LEAST_RESULTS ? span : LEAST_RESULTS; // whoever scores a prompt reads those of all rows
+    return n < least ? least : n;
 }
 
 struct lm_config model_slot_config(const rn_engine *e, const struct model_slot *l) {

@@ -8,6 +8,7 @@
 #include "engine/picture_handle.h"
 #include "engine/public_structs.h"
 #include "engine/sampler_lists.h"
+#include "engine/vision/picture_text.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -112,8 +113,9 @@ static rn_status append_pieces(const struct model_slot *l, struct id_list *v, st
     return st;
 }
 
-static rn_status append_picture(const struct model_slot *l, const rn_part *p, bool is_alone, struct id_list *v,
-                                struct prompt_pictures *pictures, rn_error *err) {
+// A part's picture into the list, which has no place in the prompt yet.
+static rn_status add_picture(const struct model_slot *l, const rn_part *p, bool is_alone, const struct id_list *v,
+                             struct prompt_pictures *pictures, rn_error *err) {
     const size_t n_ctx = (size_t)l->n_ctx;
     if (!p->picture) return fail(err, RN_E_ARG, "a picture: NULL");
     if (!pictures) return fail(err, RN_E_ARG, "a picture: only a prompt has pictures");
@@ -126,7 +128,7 @@ static rn_status append_picture(const struct model_slot *l, const rn_part *p, bo
     if (v->n > n_ctx || n > n_ctx - v->n)
         return fail(err, RN_E_LIMIT, "%zu tokens with a picture of %zu leave no room in the context of %zu", v->n + n,
                     n, n_ctx);
-    return append_pieces(l, v, pictures, err);
+    return RN_OK;
 }
 
 static size_t count_pictures(const rn_request *r, const rn_part *parts, size_t n_parts) {
@@ -135,14 +137,45 @@ static size_t count_pictures(const rn_request *r, const rn_part *parts, size_t n
     return n;
 }
 
-rn_status request_append_parts(const struct model_slot *l, const rn_request *r, const char *what,
+// Texts and pictures alone, of a family that writes text around pictures.
+static bool are_joined(const struct model_slot *l, const rn_request *r, const rn_part *parts, size_t n_parts) {
+    if (!l->vision || !picture_text_is_used(vision_info(l->vision)) || count_pictures(r, parts, n_parts) == 0)
+        return false;
+    for (size_t i = 0; i < n_parts; i++)
+        if (request_part(r, parts, i).kind == RN_PART_IDS) return false;
+    return true;
+}
+
+static rn_status append_joined(const struct model_slot *l, const rn_request *r, const char *what,
                                const rn_part *parts, size_t n_parts, struct id_list *v,
                                struct prompt_pictures *pictures, rn_error *err) {
-    const struct vocab *vocab = package_vocab(l->m->pkg);
+    const struct vocab *const vocab = package_vocab(l->m->pkg);
+    const bool is_alone = count_pictures(r, parts, n_parts) == 1;
+    const size_t n_ctx = (size_t)l->n_ctx, max_ids = v->n < n_ctx ? n_ctx - v->n : 0;
+    struct picture_text t = {0};
+    rn_status st = model_need_tokenizer(l->m, err);
+    for (size_t i = 0; st == RN_OK && i < n_parts; i++) {
+        const rn_part p = request_part(r, parts, i);
+        if (p.kind == RN_PART_TEXT && p.n_text && !p.text)
+            st = fail(err, RN_E_ARG, "%s[%zu].text: NULL with n_text %zu", what, i, p.n_text);
+        else if (p.kind == RN_PART_TEXT)
+            picture_text_add(&t, p.text, p.n_text, p.parse_special);
+        else if ((st = add_picture(l, &p, is_alone, v, pictures, err)) != RN_OK)
+            st = fail_in(err, st, "%s[%zu]", what, i);
+        else
+            picture_text_add_picture(&t, pictures, pictures->n - 1, vocab);
+    }
+    if (st == RN_OK) st = picture_text_tokens(&t, pictures, l->m->tok, max_ids, v, err);
+    if (st == RN_E_LIMIT && v->n > n_ctx)
+        st = fail(err, st, "prompt: at least %zu tokens leave no room in the context of %zu", v->n, n_ctx);
+    picture_text_free(&t);
+    return st;
+}
+
+static rn_status append_parts(const struct model_slot *l, const rn_request *r, const char *what, const rn_part *parts,
+                              size_t n_parts, struct id_list *v, struct prompt_pictures *pictures, rn_error *err) {
     const bool is_alone = count_pictures(r, parts, n_parts) == 1;
     rn_status st = RN_OK;
-    const bool wants_bos = r->add_special && v->n == 0 && vocab->add_bos && vocab->bos >= 0 && n_parts &&
-                           request_part(r, parts, 0).kind != RN_PART_IDS;
     for (size_t i = 0; i < n_parts && st == RN_OK; i++) {
         const rn_part part = request_part(r, parts, i), *const p = &part;
         if (p->kind == RN_PART_TEXT && p->n_text && !p->text)
@@ -150,11 +183,24 @@ rn_status request_append_parts(const struct model_slot *l, const rn_request *r, 
         else if (p->kind == RN_PART_TEXT)
             st = append_text(l, p, v, err);
         else if (p->kind == RN_PART_PICTURE) {
-            if ((st = append_picture(l, p, is_alone, v, pictures, err)) != RN_OK)
-                st = fail_in(err, st, "%s[%zu]", what, i);
+            st = add_picture(l, p, is_alone, v, pictures, err);
+            if (st == RN_OK) st = append_pieces(l, v, pictures, err);
+            if (st != RN_OK) st = fail_in(err, st, "%s[%zu]", what, i);
         } else if ((st = check_ids("ids", p->ids, p->n_ids, l->lm->n_vocab, err)) == RN_OK)
             st = ids_append(v, p->ids, p->n_ids, err);
     }
+    return st;
+}
+
+rn_status request_append_parts(const struct model_slot *l, const rn_request *r, const char *what,
+                               const rn_part *parts, size_t n_parts, struct id_list *v,
+                               struct prompt_pictures *pictures, rn_error *err) {
+    const struct vocab *vocab = package_vocab(l->m->pkg);
+    const bool wants_bos = r->add_special && v->n == 0 && vocab->add_bos && vocab->bos >= 0 && n_parts &&
+                           request_part(r, parts, 0).kind != RN_PART_IDS;
+    rn_status st = are_joined(l, r, parts, n_parts) && pictures
+                       ? append_joined(l, r, what, parts, n_parts, v, pictures, err)
+                       : append_parts(l, r, what, parts, n_parts, v, pictures, err);
     if (st == RN_OK && wants_bos && (v->n == 0 || v->ids[0] != vocab->bos)) {
         if ((st = ids_append(v, &vocab->bos, 1, err)) != RN_OK) return st;
         memmove(v->ids + 1, v->ids, (v->n - 1) * sizeof *v->ids);

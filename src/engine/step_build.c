@@ -105,8 +105,13 @@ static size_t fair(size_t left, size_t n_after, size_t least) {
     return share > least ? share : least;
 }
 
+static size_t free_of(size_t n, size_t n_used, const struct model_slot *l) {
+    return n > n_used + l->n_kept_free ? n - n_used - l->n_kept_free : 0;
+}
+
 static rn_status add_decode_rows(struct model_slot *l, rn_stream *s, size_t n_after, rn_error *err) {
-    const size_t left = (size_t)l->lm->n_batch - l->n_rows, left_logits = (size_t)l->lm->n_logits - l->n_logits;
+    const size_t left = free_of((size_t)l->lm->n_batch, l->n_rows, l),
+                 left_logits = free_of((size_t)l->lm->n_logits, l->n_logits, l);
     if (!next_model_slot(s))
         return fail(err, RN_E_INTERNAL, "strategy: asks for an unknown model slot, or for more than %d helper steps",
                     STRATEGY_HELPER_ROUNDS);
@@ -198,6 +203,17 @@ static uint32_t wants_of(const rn_stream *s, int32_t at, int32_t from) {
     return from >= s->n_prompt || at >= s->n_prompt || (at < from && at < looked) ? 0 : of->ops->prompt_wants(of, at);
 }
 
+// Takes rows back that would cut a span.
+static void end_before_span(struct model_slot *l, struct stream_rows *part) {
+    int32_t first, end;
+    if (!stream_cuts_span(part->s, part->fills, part->at + (int32_t)part->n, &first, &end)) return;
+    for (; part->n > 0 && part->at + (int32_t)part->n > first; part->n--)
+        l->n_logits -= (l->rows[--l->n_rows].want & LM_WANT_LOGITS) != 0;
+    part->absorbs = false;
+    for (size_t i = 0; i < part->n; i++)
+        part->absorbs = part->absorbs || (l->rows[part->first + i].want & LM_WANT_RESULTS) != 0;
+}
+
 // Adds up to n rows of the sequence being filled, as far as there is room for their logits.
 static void add_prompt_rows(struct model_slot *l, rn_stream *s, size_t n) {
     struct stream_seq *q = stream_filling(s, l);
@@ -220,6 +236,7 @@ static void add_prompt_rows(struct model_slot *l, rn_stream *s, size_t n) {
                                                .want = want | (at == kept ? LM_WANT_STATE : 0),
                                                .input = in && stream_row_input(s, q, at, in) ? in : NULL};
     }
+    end_before_span(l, &part);
     if (part.n == 0) {
         leave_out(s);
         return;
@@ -265,20 +282,50 @@ static void share_rows_of_texts(const struct model_slot *l, size_t n, size_t n_r
     }
 }
 
+// Rows that see each other are all in one step: n rows of the stream end before them, or behind them where `room` holds them.
+static size_t whole_spans(const struct model_slot *l, const rn_stream *s, size_t n, size_t room) {
+    const struct stream_seq *const q = stream_filling(s, l);
+    const int32_t done = q->n - seq_missing(q);
+    int32_t first, end;
+    if (n > room) n = room;
+    if (n == 0 || !stream_cuts_span(s, q, done + (int32_t)n, &first, &end)) return n;
+    if (first > done) return (size_t)(first - done);
+    return (size_t)(end - done) <= room ? (size_t)(end - done) : 0;
+}
+
+// The rows that the prompt whose turn it is has next and that see each other, if they were left out before; decoding could take all room always.
+static size_t waiting_span(const rn_engine *e, const struct model_slot *l) {
+    const rn_stream *next = NULL;
+    int32_t first, end;
+    if (model_slot_span(l) == 0) return 0;
+    for (const rn_stream *s = e->streams; s; s = s->next)
+        if (fills_here(s, l) && !s->turn.parked && !atomic_load(&s->paused) && (!next || prompts_before(s, next)))
+            next = s;
+    if (!next || next->turn.n_left_out == 0) return 0;
+    const struct stream_seq *const q = stream_filling(next, l);
+    const int32_t done = q->n - seq_missing(q);
+    return stream_cuts_span(next, q, done + 1, &first, &end) ? (size_t)(end - done) : 0;
+}
+
 static void add_prompts(rn_engine *e, struct model_slot *l, struct round *r) {
-    const size_t n = gather(e, l, fills_here, r, prompts_before), room = (size_t)l->lm->n_batch - l->n_rows,
-                 budget = prompt_rows(e, l, r);
+    const size_t n = gather(e, l, fills_here, r, prompts_before), budget = prompt_rows(e, l, r);
+    size_t room = (size_t)l->lm->n_batch - l->n_rows;
     if (n == 0 || room == 0) return;
     if (model_slot_sees_whole_text(l))
         share_rows_of_texts(l, n, room);
     else
         share_rows(l, n, budget < room ? budget : room);
-    for (size_t i = 0; i < n; i++) add_prompt_rows(l, l->order[i], l->order[i]->turn.n_share);
+    for (size_t i = 0; i < n; i++) {
+        const size_t share = whole_spans(l, l->order[i], l->order[i]->turn.n_share, room);
+        add_prompt_rows(l, l->order[i], share);
+        room -= share;
+    }
 }
 
 rn_status step_build(rn_engine *e, struct model_slot *l, struct round *r, rn_stream **culprit, rn_error *err) {
     l->n_rows = l->n_parts = l->n_logits = 0;
     l->n_expected = 0;
+    l->n_kept_free = waiting_span(e, l);
     const rn_status st = add_decoding(e, l, decodes_here, r, culprit, err);
     l->n_decode_rows = l->n_rows;
     if (st == RN_OK) add_prompts(e, l, r);
@@ -289,6 +336,7 @@ rn_status step_build_helpers(rn_engine *e, struct model_slot *l, struct round *r
                              rn_error *err) {
     l->n_rows = l->n_parts = l->n_logits = 0;
     l->n_expected = 0;
+    l->n_kept_free = 0;
     const rn_status st = add_decoding(e, l, wants_help, r, culprit, err);
     l->n_decode_rows = l->n_rows;
     return st;

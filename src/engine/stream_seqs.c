@@ -129,12 +129,19 @@ static bool whole_text_input(const struct stream_seq *q, int32_t at, struct lm_i
     return true;
 }
 
-bool stream_row_input(const rn_stream *s, const struct stream_seq *q, int32_t at, struct lm_input *out) {
-    if (model_slot_sees_whole_text(q->model_slot)) return whole_text_input(q, at, out);
+static bool has_pictures(const rn_stream *s, const struct stream_seq *q) {
     const int32_t end = prompt_pictures_end(&s->pictures), n = q->n < end ? q->n : end;
     if (end == 0 || q->model_slot != s->model_slot) return false;
-    if (q != main_seq(s) && memcmp(q->tokens, s->tokens, (size_t)n * sizeof *q->tokens) != 0) return false;
-    return prompt_pictures_input(&s->pictures, at, out);
+    return q == main_seq(s) || memcmp(q->tokens, s->tokens, (size_t)n * sizeof *q->tokens) == 0;
+}
+
+bool stream_row_input(const rn_stream *s, const struct stream_seq *q, int32_t at, struct lm_input *out) {
+    if (model_slot_sees_whole_text(q->model_slot)) return whole_text_input(q, at, out);
+    return has_pictures(s, q) && prompt_pictures_input(&s->pictures, at, out);
+}
+
+bool stream_cuts_span(const rn_stream *s, const struct stream_seq *q, int32_t at, int32_t *first, int32_t *end) {
+    return has_pictures(s, q) && prompt_pictures_cuts(&s->pictures, at, first, end);
 }
 
 // As lm_token_keys(), but for rows that have an input.

@@ -65,10 +65,52 @@ static rn_status lay_in_best_size(const struct tiling *t, const struct bitmap *i
     return st;
 }
 
+// So many parts of the longer side as it is longer, halves up, each of at least so many pixels; 0: none.
+static uint32_t n_parts(const struct tiling *t, uint32_t longer, uint32_t shorter) {
+    if ((double)longer / shorter < t->least_ratio) return 0;
+    double n = fmin(floor((double)longer / t->least_part), floor((double)longer / shorter + 0.5));
+    n = fmin(t->most_parts, fmax(2, n));
+    const double part = ceil(longer / n);
+    return fmin(part, shorter) < t->least_part ? 0 : (uint32_t)n;
+}
+
+// Part i of n along a side, which ends before the side does.
+static rn_status put_part(const struct tiling *t, const struct bitmap *in, bool is_wide, uint32_t i, uint32_t n,
+                          struct bitmap *to, rn_error *err) {
+    const uint32_t longer = is_wide ? in->width : in->height, each = (longer + n - 1) / n;
+    const int64_t first = (int64_t)i * each;
+    const uint64_t left = first < longer ? (uint64_t)(longer - first) : 0, part = left < each ? left : each;
+    struct bitmap cut = {0}, scaled = {0};
+    rn_status st = bitmap_begin(&cut, is_wide ? part : in->width, is_wide ? in->height : part, err);
+    if (st == RN_OK) {
+        bitmap_paste(in, is_wide ? -first : 0, is_wide ? 0 : -first, &cut);
+        st = bitmap_resize(&cut, t->filter, t->side, t->side, &scaled, err);
+    }
+    if (st == RN_OK)
+        bitmap_paste(&scaled, is_wide ? (int64_t)i * t->side : 0, is_wide ? 0 : (int64_t)i * t->side, to);
+    bitmap_free(&cut);
+    bitmap_free(&scaled);
+    return st;
+}
+
+static rn_status cut_parts(const struct tiling *t, const struct bitmap *in, struct tiles *out, rn_error *err) {
+    const bool is_wide = in->width >= in->height;
+    const uint32_t n = is_wide ? n_parts(t, in->width, in->height) : n_parts(t, in->height, in->width);
+    rn_status st = bitmap_resize(in, t->filter, t->side, t->side, &out->whole, err);
+    if (st != RN_OK || n == 0) return st;
+    out->rows = is_wide ? 1 : n, out->cols = is_wide ? n : 1;
+    st = check_count(out, err);
+    if (st == RN_OK) st = bitmap_begin(&out->all, (uint64_t)out->cols * t->side, (uint64_t)out->rows * t->side, err);
+    for (uint32_t i = 0; st == RN_OK && i < n; i++) st = put_part(t, in, is_wide, i, n, &out->all, err);
+    return st;
+}
+
 rn_status tiling_run(const struct tiling *t, const struct bitmap *in, struct tiles *out, rn_error *err) {
     assert(t->kind != TILING_NONE && t->side > 0);
     *out = (struct tiles){0};
-    const rn_status st = t->kind == TILING_SPLIT ? split(t, in, out, err) : lay_in_best_size(t, in, out, err);
+    static rn_status (*const by_kind[])(const struct tiling *, const struct bitmap *, struct tiles *, rn_error *) = {
+        [TILING_SPLIT] = split, [TILING_BEST_SIZE] = lay_in_best_size, [TILING_PARTS] = cut_parts};
+    const rn_status st = by_kind[t->kind](t, in, out, err);
     if (st != RN_OK) tiles_free(out);
     return st;
 }

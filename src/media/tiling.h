@@ -15,6 +15,8 @@ enum tiling_kind {
     // LLaVA-NeXT, LLaVA-OneVision (2408.03326): the one of `sizes` that keeps most of the picture, which lies in its middle on black; the whole
     // picture comes first.
     TILING_BEST_SIZE,
+    // Gemma 3's pan and scan: a long picture in parts along its longer side, each made `side` x `side`, as the whole picture is, which comes first.
+    TILING_PARTS,
 };
 
 enum { TILING_MAX_SIZES = 64, TILING_MAX_TILES = 64 };
@@ -24,6 +26,8 @@ struct tiling {
     uint32_t side; // of a view
     enum resize_filter filter;
     bool only_alone; // several pictures in a prompt have no tiles: then the pipeline's steps make one view of each
+    uint32_t least_part, most_parts; // TILING_PARTS: pixels of a part's sides; how many
+    double least_ratio;              // of the longer side to the other one
     size_t n_sizes;
     struct tiling_size {
         uint32_t height, width; // multiples of side

@@ -123,20 +123,23 @@ static const struct op_spec linear_begin[] = {{OP_VECTOR, .dst = BUF_INPUT},
                                               LINEAR(BUF_INPUT, BUF_X, ROLE_DOWN, ROLE_DOWN_BIAS)};
 static const struct arch linear = {TENSORS(linear_tensors), BEGIN(linear_begin), END(mlp_end)};
 
+// Gemma 3's (2503.19786).
+static const struct tensor_spec norm_linear_tensors[] = {{ROLE_EMBD_NORM, "mm.input_norm.weight", DIM_PATCH},
+                                                         {ROLE_DOWN, "mm.2.weight", DIM_PATCH, DIM_EMBD}};
+static const struct op_spec norm_linear_begin[] = {{OP_VECTOR, .dst = BUF_INPUT},
+                                                   RMS_NORM(BUF_INPUT, BUF_INPUT, ROLE_EMBD_NORM),
+                                                   LINEAR(BUF_INPUT, BUF_X, ROLE_DOWN, ROLE_NONE)};
+static const struct arch norm_linear = {TENSORS(norm_linear_tensors), BEGIN(norm_linear_begin), END(mlp_end)};
+
 // ---- the table --------------------------------------------------------------------------------------------------------
 
 static const struct {
     const char *name;
     const struct arch *arch;
 } rows[] = {
-    {"vit_gelu", &vit_gelu},
-    {"vit_gelu_tanh", &vit_gelu_tanh},
-    {"vit_gelu_quick", &vit_gelu_quick},
-    {"qwen2_vit", &qwen2_vit},
-    {"mlp_gelu", &mlp_gelu},
-    {"mlp_gelu_tanh", &mlp_gelu_tanh},
-    {"linear", &linear},
-    {"qwen2_vit_split", &qwen2_vit_split},
+    {"vit_gelu", &vit_gelu},   {"vit_gelu_tanh", &vit_gelu_tanh}, {"vit_gelu_quick", &vit_gelu_quick},
+    {"qwen2_vit", &qwen2_vit}, {"mlp_gelu", &mlp_gelu},           {"mlp_gelu_tanh", &mlp_gelu_tanh},
+    {"linear", &linear},       {"norm_linear", &norm_linear},     {"qwen2_vit_split", &qwen2_vit_split},
 };
 
 const struct arch *arch_find_vision(const char *name) {

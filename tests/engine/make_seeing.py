@@ -17,6 +17,7 @@ import transformers as tf
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from transformers.models.gemma3.image_processing_pil_gemma3 import Gemma3ImageProcessorPil
 from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
 from transformers.models.llava_next.image_processing_pil_llava_next import LlavaNextImageProcessorPil
 from transformers.models.llava_onevision.image_processing_pil_llava_onevision import LlavaOnevisionImageProcessorPil
@@ -40,12 +41,12 @@ def picture(name):
     return Image.open(path).convert('RGB')
 
 
-def tokenizer(specials):
+def tokenizer(specials, merges=(('s', 'o'),), **names):
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    t = Tokenizer(models.BPE({c: i for i, c in enumerate([*alphabet, 'so'])}, [('s', 'o')]))
+    t = Tokenizer(models.BPE({c: i for i, c in enumerate([*alphabet, *(''.join(m) for m in merges)])}, list(merges)))
     t.pre_tokenizer, t.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     t.add_special_tokens([AddedToken(s, normalized=False) for s in specials])
-    return tf.PreTrainedTokenizerFast(tokenizer_object=t, bos_token='<s>', eos_token='</s>', pad_token='<pad>')
+    return tf.PreTrainedTokenizerFast(tokenizer_object=t, bos_token='<s>', eos_token='</s>', pad_token='<pad>', extra_special_tokens=names or None)
 
 
 def text_config(t, **more):
@@ -62,8 +63,9 @@ def randomize(model, seed):
         p.data = (noise * scale / (1 if p.dim() == 1 or 'embed' in name else (p[0].numel() ** .5)) + is_norm).to(torch.bfloat16).to(torch.float32)
 
 
-def write(name, model, processor, config, files, cases):
-    """cases: (name, text, pictures). config: what config.json says otherwise than transformers writes it. logits.npy: of the rows that golden.json lists, case by case."""
+def write(name, model, processor, config, files, cases, mark='<image>', **switches):
+    """cases: (name, text, pictures). config: what config.json says otherwise than transformers writes it. mark: what the processor reads for <image>.
+    logits.npy: of the rows that golden.json lists, case by case."""
     folder = ROOT / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -82,7 +84,7 @@ def write(name, model, processor, config, files, cases):
     model = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation='eager').eval()
     out, rows = [], []
     for case, text, names in cases:
-        inputs = processor(text=[text], images=[[picture(n) for n in names]], return_tensors='pt')
+        inputs = processor(text=[text.replace('<image>', mark)], images=[[picture(n) for n in names]], return_tensors='pt', **switches)
         ids = inputs['input_ids'][0]
         with torch.no_grad():
             logits = model(**inputs, use_cache=False).logits[0]
@@ -161,8 +163,25 @@ def nexts(name, seed, kind):
     write(name, model, processor, {}, {'preprocessor_config.json': {'image_processor_type': images.__name__[:-3], **ipc}}, CASES)
 
 
+# Means of 2 x 2 of 7 x 7 patches, so that a row and a column are left over; spans wider than the text's window; line breaks that join those of the text.
+def gemma3(name, seed, cuts):
+    breaks = [('Ċ', 'Ċ'), ('ĊĊ', 'Ċ'), ('s', 'o')]
+    t = tokenizer(['<s>', '</s>', '<pad>', '<start_of_image>', '<end_of_image>', '<image_soft_token>'], breaks, image_token='<image_soft_token>', boi_token='<start_of_image>', eoi_token='<end_of_image>')
+    ids = {n: t.convert_tokens_to_ids(s) for n, s in (('image_token_index', '<image_soft_token>'), ('boi_token_index', '<start_of_image>'), ('eoi_token_index', '<end_of_image>'))}
+    text = tf.Gemma3TextConfig(**{**text_config(t), 'num_hidden_layers': 3, 'tie_word_embeddings': True}, sliding_window=5, query_pre_attn_scalar=8,
+                               layer_types=['sliding_attention', 'full_attention', 'sliding_attention'])
+    config = tf.Gemma3Config(text_config=text, vision_config=tf.SiglipVisionConfig(**VISION, image_size=22, patch_size=3, vision_use_head=False), mm_tokens_per_image=9, tie_word_embeddings=True, **ids)
+    model = tf.Gemma3ForConditionalGeneration._from_config(config, attn_implementation='eager', dtype=torch.float32).eval()
+    randomize(model, seed)
+    model.get_input_embeddings().weight.data *= .125  # else the head, which is the same, repeats the last token
+    ipc = {**SCALE, 'do_resize': True, 'size': {'height': 22, 'width': 22}, 'resample': 2, 'image_mean': [.5, .5, .5], 'image_std': [.5, .5, .5]}
+    switches = {'do_pan_and_scan': True, 'pan_and_scan_min_crop_size': 9, 'pan_and_scan_max_num_crops': 3, 'pan_and_scan_min_ratio_to_activate': 1.2} if cuts else {'do_pan_and_scan': None}
+    processor = tf.Gemma3Processor(Gemma3ImageProcessorPil(**ipc), t, image_seq_length=9)
+    write(name, model, processor, {}, {'preprocessor_config.json': {'image_processor_type': 'Gemma3ImageProcessor', **ipc, **switches}}, CASES, '<start_of_image>', **switches if cuts else {})
+
+
 MAKERS = {'smolvlm-split': lambda n: splits(n, 1, 'smolvlm'), 'idefics3-split': lambda n: splits(n, 12, 'idefics3'), 'llava-next': lambda n: nexts(n, 3, 'next'),
-          'llava-onevision': lambda n: nexts(n, 4, 'onevision')}
+          'llava-onevision': lambda n: nexts(n, 4, 'onevision'), 'gemma3': lambda n: gemma3(n, 5, False), 'gemma3-parts': lambda n: gemma3(n, 6, True)}
 
 if __name__ == '__main__':
     tf.logging.set_verbosity_error()

@@ -1,94 +1,10 @@
 // tests/engine/seeing_test.c - prompts with pictures on tiny models of each family whose pictures are cut into views, or have marks around them:
 // transformers' tokens, pixels, logits and greedy text (tests/engine/make_seeing.py), and the same text in every history.
-#include "tests/engine/fixture.h"
+#include "tests/engine/seeing.h"
 #include "tests/support/npy.h"
-#include <jansson.h>
 #include <math.h>
 #include <runnel/tools.h>
 #include <sys/stat.h>
-
-enum { MOST_PICTURES = 2, N_GREEDY = 12, MOST_PARTS = 2 * MOST_PICTURES + 1 };
-
-struct seeing {
-    struct fixture f;
-    const char *folder;
-    json_t *cases;
-    rn_picture *pictures[MOST_PICTURES];
-    size_t n_pictures;
-    rn_part parts[MOST_PARTS];
-    rn_sampling sampling;
-    rn_request req;
-};
-
-static const char *file_of(const struct seeing *x, const char *file) {
-    char path[128];
-    snprintf(path, sizeof path, "engine/seeing/%s%s%s", x->folder, *file ? "/" : "", file);
-    return tests_path(path);
-}
-
-// path: of the model; NULL: the folder itself.
-static bool open_model_at(struct seeing *x, const char *folder, const char *path, const rn_engine_options *o) {
-    rn_error err = {0};
-    *x = (struct seeing){.folder = folder};
-    x->cases = json_load_file(file_of(x, "golden.json"), 0, NULL);
-    return CHECK(x->cases) && CHECK_OK(rn_model_open(path ? path : file_of(x, ""), NULL, &x->f.model, &err), &err) &&
-           CHECK_OK(rn_model_add_vision(x->f.model, NULL, &err), &err) &&
-           CHECK_OK(rn_engine_open(&x->f.model, 1, o, &x->f.engine, &err), &err);
-}
-static bool open_model(struct seeing *x, const char *folder, const rn_engine_options *o) {
-    return open_model_at(x, folder, NULL, o);
-}
-
-static void close_pictures(struct seeing *x) {
-    for (size_t i = 0; i < x->n_pictures; i++) rn_picture_close(x->pictures[i]);
-    x->n_pictures = 0;
-}
-
-static void close_model(struct seeing *x) {
-    close_pictures(x);
-    fixture_close(&x->f);
-    json_decref(x->cases);
-}
-
-static bool open_pictures(struct seeing *x, const json_t *names) {
-    close_pictures(x);
-    for (size_t i = 0; i < json_array_size(names) && i < MOST_PICTURES; i++) {
-        char path[64];
-        size_t n;
-        rn_error err = {0};
-        snprintf(path, sizeof path, "engine/seeing/%s.png", json_string_value(json_array_get(names, i)));
-        uint8_t *const bytes = read_file(tests_path(path), &n);
-        const rn_status st = bytes ? rn_picture_open(bytes, n, &x->pictures[i], &err) : RN_E_IO;
-        free(bytes);
-        if (st == RN_E_UNSUPPORTED) test_skip("%s", err.text);
-        if (st == RN_E_UNSUPPORTED || !CHECK_OK(st, &err)) return false;
-        x->n_pictures++;
-    }
-    return true;
-}
-
-// The text of the case, with a picture in place of each "<image>".
-static bool use_case(struct seeing *x, const json_t *c) {
-    static const char mark[] = "<image>";
-    const char *at = json_string_value(json_object_get(c, "text"));
-    if (!open_pictures(x, json_object_get(c, "pictures"))) return false;
-    rn_request_init(&x->req);
-    rn_sampling_init(&x->sampling);
-    x->sampling.temp = 0;
-    x->req.sampling = &x->sampling;
-    x->req.parts = x->parts, x->req.add_special = false;
-    x->req.max_tokens = N_GREEDY, x->req.ignore_eos = true, x->req.has_seed = true;
-    for (size_t i = 0;; i++) {
-        const char *const next = strstr(at, mark);
-        const size_t n = next ? (size_t)(next - at) : strlen(at);
-        if (n)
-            x->parts[x->req.n_parts++] =
-                (rn_part){.kind = RN_PART_TEXT, .text = at, .n_text = n, .parse_special = true};
-        if (!next) return CHECK_INT(i, x->n_pictures);
-        x->parts[x->req.n_parts++] = (rn_part){.kind = RN_PART_PICTURE, .picture = x->pictures[i]};
-        at = next + sizeof mark - 1;
-    }
-}
 
 // ---- transformers -------------------------------------------------------------------------------------------------------
 
@@ -217,10 +133,13 @@ TEST(smolvlm_in_tiles_is_as_transformers_has_it) { compare_family("smolvlm-split
 TEST(idefics3_in_tiles_is_as_transformers_has_it) { compare_family("idefics3-split"); }
 TEST(llava_next_is_as_transformers_has_it) { compare_family("llava-next"); }
 TEST(llava_onevision_is_as_transformers_has_it) { compare_family("llava-onevision"); }
+TEST(gemma3_is_as_transformers_has_it) { compare_family("gemma3"); }
+TEST(gemma3_with_pan_and_scan_is_as_transformers_has_it) { compare_family("gemma3-parts"); }
 
 // Two GGUF files made of the folder: the vision part, which is found beside the model, has the processor's rules, too.
 TEST(converted_models_are_as_transformers_has_them) {
-    static const char *const all[] = {"smolvlm-split", "idefics3-split", "llava-next", "llava-onevision"};
+    static const char *const all[] = {"smolvlm-split",   "idefics3-split", "llava-next",
+                                      "llava-onevision", "gemma3",         "gemma3-parts"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         char path[512], vision[512], folder[64];
         rn_error err = {0};
@@ -237,7 +156,7 @@ TEST(converted_models_are_as_transformers_has_them) {
 
 // ---- every history ------------------------------------------------------------------------------------------------------
 
-static const char *const folders[] = {"smolvlm-split", "llava-next", "llava-onevision"};
+static const char *const folders[] = {"smolvlm-split", "llava-next", "llava-onevision", "gemma3", "gemma3-parts"};
 enum { N_FOLDERS = sizeof folders / sizeof *folders };
 
 static bool run_last(const char *folder, const rn_engine_options *o, struct outcome *out) {

@@ -141,6 +141,14 @@ TEST(what_is_not_supported_or_wrong_is_refused_by_name) {
         {"tiles without a bound", "LlavaForConditionalGeneration",
          "LlavaOnevisionForConditionalGeneration\"], \"vision_aspect_ratio\": \"anyres_max_0\", \"x\": [\"", NULL,
          NULL, "member vision_aspect_ratio: \"anyres_max_0\" is not supported: anyres_max_9"},
+        {"means that do not fit",
+         "LlavaForConditionalGeneration\"], \"vision_feature_layer\": -2, \"text_config\": "
+         "{\"hidden_size\": 6},\"vision_config\": {\"model_type\": \"clip_vision_model",
+         "Gemma3ForConditionalGeneration\"], \"mm_tokens_per_image\": 5, \"text_config\": {\"hidden_size\": "
+         "6},\"vision_config\": {\"model_type\": \"siglip_vision_model",
+         NULL, NULL, "member mm_tokens_per_image: 2 x 2 patches do not become 5 means"},
+        {"a class row among means", "LlavaForConditionalGeneration\"], \"vision_feature_layer\": -2",
+         "Gemma3ForConditionalGeneration\"], \"mm_tokens_per_image\": 4", NULL, NULL, "a tower with a class row"},
         {"no class row to drop", "clip_vision_model", "siglip_vision_model", NULL, NULL,
          "default would drop the first patch"},
         {"no class", "\"architectures\": [\"LlavaForConditionalGeneration\"], ", "", NULL, NULL,

@@ -35,7 +35,7 @@ struct rn_template {
 enum { PICTURE_MARK_TOKENS = 2 };
 struct picture_marks {
     int32_t token, row_token;                   // of the vocabulary, -1: none; of rows
-    struct vocab_str spelling;                  // of `token`; empty: it has none
+    struct vocab_str spelling;                  // of `token`, or what the family's template writes; empty: none
     const char *before_in_text, *after_in_text; // where a content is a text
     int32_t before[PICTURE_MARK_TOKENS], after[PICTURE_MARK_TOKENS];
     size_t n_before, n_after;

@@ -1,6 +1,7 @@
 // engine/chat/chat_picture_tokens.c - the token ids of a rendering with pictures: each place becomes the rows of its picture.
 #include "base/mem.h"
 #include "engine/chat/conversation.h"
+#include "engine/vision/picture_text.h"
 #include <string.h>
 
 struct making {
@@ -61,6 +62,37 @@ static rn_status make_whole(struct making *m, bool *done, rn_error *err) {
     return st;
 }
 
+// A piece of the rendering, range by range.
+static void add_marked(const struct making *m, size_t from, size_t to, struct picture_text *t) {
+    const char *const s = m->o->text.s;
+    for (size_t i = 0; i <= m->n_markup && from < to; i++) {
+        const struct text_range r = i < m->n_markup ? m->markup[i] : (struct text_range){to, to};
+        const size_t begin = r.begin < from ? from
+                             : r.begin > to ? to
+                                            : r.begin,
+                     end = r.end < begin ? begin
+                           : r.end > to  ? to
+                                         : r.end;
+        picture_text_add(t, s + from, begin - from, false);
+        picture_text_add(t, s + begin, end - begin, true);
+        from = end;
+    }
+}
+
+// With what the family writes around pictures.
+static rn_status make_joined(struct making *m, rn_error *err) {
+    struct picture_text t = {0};
+    size_t from = 0;
+    for (size_t i = 0; i < m->kept.n; from = m->at[i++] + m->spelled.n) {
+        add_marked(m, from, m->at[i], &t);
+        picture_text_add_picture(&t, m->pictures, chat_kept_picture(m->kept, i), m->plan->vocab);
+    }
+    add_marked(m, from, m->o->text.n, &t);
+    const rn_status st = picture_text_tokens(&t, m->pictures, m->plan->tok, m->max_ids, m->ids, err);
+    picture_text_free(&t);
+    return st;
+}
+
 // The text between two places.
 static rn_status add_piece(struct making *m, size_t from, size_t to, rn_error *err) {
     struct text_range *const markup = mem_calloc(m->n_markup + 1, sizeof *markup);
@@ -101,6 +133,7 @@ rn_status chat_tokens_with_pictures(const struct chat_prompt_plan *plan, const s
     prompt_pictures_take_out(pictures);
     if (kept.n > PROMPT_MAX_PICTURES || !chat_find_places(&plan->marks, o, kept.n, at, &m.spelled))
         return fail(err, RN_E_UNSUPPORTED, "messages: the chat template leaves pictures out");
+    if (picture_text_is_used(vision_info(plan->vision))) return make_joined(&m, err);
     rn_status st = make_whole(&m, &done, err);
     if (st == RN_OK && !done) st = make_cut(&m, err);
     return st;

@@ -44,6 +44,8 @@ void picture_marks_make(const struct vision_info *info, const struct vocab *v, s
     if (out->token >= v->n_tokens) out->token = -1;
     out->row_token = out->token >= 0 ? out->token : 0; // as model_picture_token()
     if (out->token >= 0) out->spelling = v->tokens[out->token].text;
+    if (info->marks && info->marks->place)
+        out->spelling = (struct vocab_str){info->marks->place, (uint32_t)strlen(info->marks->place)};
     for (size_t i = 0; i < sizeof marked_families / sizeof *marked_families; i++) {
         const struct marked_family *const f = &marked_families[i];
         if (strcmp(f->name, info->family) != 0) continue;

@@ -138,6 +138,10 @@ bool picture_piece_at(const struct vision_info *v, const struct pixels *p, struc
     *out = (struct picture_piece){.n_rows = (int32_t)picture_n_rows(v, p, g)};
     if (!marks) return i == 0;
     out->n_rows = i < p->n_views ? vision_n_out(v, g) : 0;
+    if (marks->before) {
+        if (i > 0) add_text(out, i == 1 ? marks->first_tile : marks->next_tile);
+        return i < p->n_views;
+    }
     if (n_tiles > 0 && i > 0 && i <= n_tiles && i % p->tile_cols == 0) add_text(out, marks->row_end);
     if (i < n_tiles) {
         add_tile(out, marks->tile, i / p->tile_cols, i % p->tile_cols);
@@ -148,6 +152,10 @@ bool picture_piece_at(const struct vision_info *v, const struct pixels *p, struc
         add_text(out, marks->end);
     }
     return i <= n_tiles + 1;
+}
+
+const char *picture_before(const struct vision_info *v, const struct pixels *p) {
+    return p->tile_rows ? v->marks->before_tiles : v->marks->before;
 }
 
 rn_status picture_piece_add(const struct picture_piece *piece, const tokenizer *tok, int32_t token,

@@ -19,9 +19,11 @@ struct picture_piece {
     char text[PICTURE_MARK_BYTES]; // before the rows
     int32_t n_rows;
 };
-// The i-th piece of a picture in a prompt: all rows, in order, with the family's marks. false: there are no more.
+// The i-th piece of a picture in a prompt: all rows, in order, with the family's marks between them. false: there are no more.
 bool picture_piece_at(const struct vision_info *v, const struct pixels *p, struct vision_grid g, size_t i,
                       struct picture_piece *out);
+// The text before a picture, where v->marks->before.
+const char *picture_before(const struct vision_info *v, const struct pixels *p);
 // Adds the ids of a piece: its text's, in which special tokens are understood, and so many times the token for rows. tok: not read where there is no text.
 // RN_E_NOMEM, and those of tokenizer_encode_more().
 rn_status picture_piece_add(const struct picture_piece *piece, const tokenizer *tok, int32_t token,

@@ -112,6 +112,15 @@ int32_t prompt_pictures_end(const struct prompt_pictures *p) {
     return last ? last->first + last->n : 0;
 }
 
+bool prompt_pictures_cuts(const struct prompt_pictures *p, int32_t position, int32_t *first, int32_t *end) {
+    if (!p->n_spans || !vision_info(p->vision)->sees_itself) return false;
+    for (size_t i = 0; i < p->n_spans && p->spans[i].first < position; i++) {
+        *first = p->spans[i].first, *end = p->spans[i].first + p->spans[i].n;
+        if (position < *end) return true;
+    }
+    return false;
+}
+
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
 static void set_coord(struct lm_input *in, int32_t t, int32_t h, int32_t w) {
@@ -120,7 +129,8 @@ static void set_coord(struct lm_input *in, int32_t t, int32_t h, int32_t w) {
 }
 
 bool prompt_pictures_input(const struct prompt_pictures *p, int32_t position, struct lm_input *out) {
-    const bool has_coords = p->n_spans && vision_info(p->vision)->has_coords;
+    const bool has_coords = p->n_spans && vision_info(p->vision)->has_coords,
+               sees_itself = p->n_spans && vision_info(p->vision)->sees_itself;
     int32_t shift =
         0; // of coordinates against positions: a picture, which is one span then, takes as many as its longer side
     *out = (struct lm_input){.see_to = -1};
@@ -134,6 +144,7 @@ bool prompt_pictures_input(const struct prompt_pictures *p, int32_t position, st
         }
         out->vector = at->vectors->rows.values + (size_t)row * at->vectors->rows.width;
         out->key = hash_u64((uint64_t)row, at->vectors->key);
+        if (sees_itself) out->see_to = span->first + span->n - 1;
         if (has_coords) set_coord(out, start, start + row / at->n_cols, start + row % at->n_cols);
         return true;
     }

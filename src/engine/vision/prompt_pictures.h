@@ -51,5 +51,7 @@ int32_t prompt_pictures_end(const struct prompt_pictures *p); // the position be
 // The input of a row at a position of this prompt, or behind it; false: it has none but its token. Where the model has coordinates of
 // pictures (struct vision_info.has_coords), rows behind the first picture have their own, too.
 bool prompt_pictures_input(const struct prompt_pictures *p, int32_t position, struct lm_input *out);
+// Would a step that ends before a position cut rows that see each other? *first, *end: of these.
+bool prompt_pictures_cuts(const struct prompt_pictures *p, int32_t position, int32_t *first, int32_t *end);
 
 #endif

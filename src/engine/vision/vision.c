@@ -132,8 +132,8 @@ const struct vision_files *vision_files(const struct vision *v) { return v->file
 
 // ---- a picture ----------------------------------------------------------------------------------------------------------
 
-// Pixels [3][height][width] as a row for each patch, channel by channel, behind that of the class.
-static void cut_patches(struct vision *v, const float *pixels, struct vision_grid g) {
+// Pixels [3][height][width] as a row for each patch, channel by channel, behind that of the class. The last pixels, which fill no patch, are not read.
+static void cut_patches(struct vision *v, const float *pixels, struct vision_grid g, size_t height, size_t width) {
     const struct vision_info *const info = &v->files->info;
     const size_t side = (size_t)info->patch_size, n_wide = side * (size_t)g.cols, n_high = side * (size_t)g.rows;
     float *to = v->tower.in;
@@ -146,14 +146,14 @@ static void cut_patches(struct vision *v, const float *pixels, struct vision_gri
         for (size_t left = 0; left < n_wide; left += side)
             for (size_t c = 0; c < 3; c++)
                 for (size_t y = 0; y < side; y++, to += side)
-                    memcpy(to, pixels + (c * n_high + top + y) * n_wide + left, side * sizeof *to);
+                    memcpy(to, pixels + (c * height + top + y) * width + left, side * sizeof *to);
 }
 
 // values: of one view
-static void put_patches(struct vision *v, const float *values, struct vision_grid g) {
+static void put_patches(struct vision *v, const struct pixels *p, const float *values, struct vision_grid g) {
     const struct vision_info *const info = &v->files->info;
     if (info->grid)
-        cut_patches(v, values, g);
+        cut_patches(v, values, g, p->shape[p->n_dims - 2], p->shape[p->n_dims - 1]);
     else
         memcpy(v->tower.in, values, (size_t)(g.rows * g.cols) * (size_t)info->n_numbers * sizeof *values);
 }
@@ -191,6 +191,20 @@ static rn_status run_part(struct vision *v, struct part *p, size_t n, const stru
     return st;
 }
 
+// Means of merge x merge features; what is left over is dropped. Sums go row by row, as PyTorch's.
+static void put_means(const float *features, struct vision_grid g, size_t merge, size_t n, float *to) {
+    const size_t cols = (size_t)g.cols, n_high = (size_t)g.rows / merge, n_wide = cols / merge;
+    for (size_t i = 0; i < n_high * n_wide; i++, to += n) {
+        const float *const corner = features + (i / n_wide * merge * cols + i % n_wide * merge) * n;
+        for (size_t c = 0; c < n; c++) {
+            float sum = 0;
+            for (size_t y = 0; y < merge; y++)
+                for (size_t x = 0; x < merge; x++) sum += corner[(y * cols + x) * n + c];
+            to[c] = sum / (float)(merge * merge);
+        }
+    }
+}
+
 // Features as rows of the projector: neighbours side by side, zeros where the grid ends.
 static void put_features(struct vision *v, const float *features, struct vision_grid g) {
     const struct vision_info *const info = &v->files->info;
@@ -203,6 +217,10 @@ static void put_features(struct vision *v, const float *features, struct vision_
     }
     if (info->has_class && info->keeps_class) memcpy(to, features, n * sizeof *to), to += n;
     if (info->has_class) features += n;
+    if (info->averages) {
+        put_means(features, g, merge, n, to);
+        return;
+    }
     for (size_t by = 0; by < ceil_div(rows, merge); by++)
         for (size_t bx = 0; bx < ceil_div(cols, merge); bx++)
             for (size_t y = by * merge; y < (by + 1) * merge; y++)
@@ -217,15 +235,15 @@ static void put_features(struct vision *v, const float *features, struct vision_
 rn_status vision_read_grid(const struct vision_files *v, const struct pixels *p, struct vision_grid *out,
                            rn_error *err) {
     const struct vision_info *const info = &v->info;
-    const size_t side = (size_t)info->patch_size * (size_t)info->grid;
+    const size_t patch = (size_t)info->patch_size, grid = (size_t)info->grid;
     const size_t *const shape = p->shape + (p->n_dims == 4); // of a view
     const char *const path = package_path(v->tower);
     *out = (struct vision_grid){info->grid, info->grid};
     if (info->grid) {
-        if (p->n_dims >= 3 && shape[0] == 3 && shape[1] == side && shape[2] == side) return RN_OK;
+        if (p->n_dims >= 3 && shape[0] == 3 && shape[1] / patch == grid && shape[2] / patch == grid) return RN_OK;
         return fail(err, RN_E_FORMAT,
                     "%s: preprocessor_config.json makes %zu x %zu pixels of a picture, the tower reads %zu x %zu",
-                    path, shape[2], shape[1], side, side);
+                    path, shape[2], shape[1], patch * grid, patch * grid);
     }
     if (p->n_rows * p->n_cols > (size_t)info->max_patches)
         return fail(err, RN_E_LIMIT, "%s: a picture of %zu x %zu patches, %d are read", path, p->n_cols, p->n_rows,
@@ -244,11 +262,11 @@ static rn_status check_finite(const struct vision *v, const struct vision_rows *
 }
 
 // One view. features: of the tower; projected: NULL, or of the projector.
-static rn_status encode_view(struct vision *v, const float *values, struct vision_grid g, float *features,
-                             float *projected, rn_error *err) {
+static rn_status encode_view(struct vision *v, const struct pixels *p, size_t view, struct vision_grid g,
+                             float *features, float *projected, rn_error *err) {
     const struct vision_info *const info = &v->files->info;
     const bool has_places = model_program(v->tower.model)->n_coords > 0;
-    put_patches(v, values, g);
+    put_patches(v, p, p->values + view * pixels_of_view(p), g);
     const rn_status st =
         run_part(v, &v->tower, (size_t)vision_n_rows(info, g), has_places ? &g : NULL, features, err);
     if (st != RN_OK || !projected) return st;
@@ -268,11 +286,10 @@ static rn_status begin_rows(struct vision_rows *out, size_t n, size_t width, rn_
 
 static rn_status encode_features(struct vision *v, const struct pixels *p, struct vision_grid g,
                                  struct vision_rows *out, rn_error *err) {
-    const size_t n_each = (size_t)vision_n_rows(&v->files->info, g), n_in = pixels_of_view(p),
-                 width = (size_t)v->tower.lm->n_embd;
+    const size_t n_each = (size_t)vision_n_rows(&v->files->info, g), width = (size_t)v->tower.lm->n_embd;
     rn_status st = begin_rows(out, p->n_views * n_each, width, err);
     for (size_t i = 0; i < p->n_views && st == RN_OK; i++)
-        st = encode_view(v, p->values + i * n_in, g, out->values + i * n_each * width, NULL, err);
+        st = encode_view(v, p, i, g, out->values + i * n_each * width, NULL, err);
     return st;
 }
 
@@ -280,13 +297,12 @@ static rn_status encode_features(struct vision *v, const struct pixels *p, struc
 static rn_status encode_projected(struct vision *v, const struct pixels *p, struct vision_grid g,
                                   struct vision_rows *out, rn_error *err) {
     const struct vision_info *const info = &v->files->info;
-    const size_t n_each = (size_t)vision_n_out(info, g), n_in = pixels_of_view(p),
-                 width = (size_t)v->projector.lm->n_embd;
+    const size_t n_each = (size_t)vision_n_out(info, g), width = (size_t)v->projector.lm->n_embd;
     struct vision_rows features = {0}, views = {0};
     rn_status st = begin_rows(&features, (size_t)vision_n_rows(info, g), (size_t)v->tower.lm->n_embd, err);
     if (st == RN_OK) st = begin_rows(&views, p->n_views * n_each, width, err);
     for (size_t i = 0; i < p->n_views && st == RN_OK; i++)
-        st = encode_view(v, p->values + i * n_in, g, features.values, views.values + i * n_each * width, err);
+        st = encode_view(v, p, i, g, features.values, views.values + i * n_each * width, err);
     if (st == RN_OK) st = begin_rows(out, picture_n_rows(info, p, g), width, err);
     if (st == RN_OK)
         picture_put_rows(info, p, g, views.values, model_newline(v->projector.model), width, out->values);

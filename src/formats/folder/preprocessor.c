@@ -19,6 +19,7 @@ static const struct family {
     uint32_t side;                // of `size` and `crop_size`
     bool crops, can_pad;
     bool only_alone; // struct tiling
+    bool has_marks;  // struct pipeline
     enum tiling_kind tiling;
     enum resize_filter filter;
     double mean[3], std[3];
@@ -38,6 +39,8 @@ static const struct family {
      .mean = HALF, .std = HALF},
     {"SmolVLMImageProcessor", PIPELINE_RESIZE_LONG, .side = 364, .tiling = TILING_SPLIT, .filter = RESIZE_LANCZOS,
      .mean = HALF, .std = HALF},
+    {"Gemma3ImageProcessor", PIPELINE_RESIZE, .side = 224, .has_marks = true, .tiling = TILING_PARTS,
+     .filter = RESIZE_BILINEAR, .mean = HALF, .std = HALF},
     {"Qwen2VLImageProcessor", PIPELINE_RESIZE_AREA, .filter = RESIZE_BICUBIC, .mean = CLIP_MEAN, .std = CLIP_STD},
 };
 enum { N_FAMILIES = sizeof families / sizeof *families };
@@ -244,6 +247,25 @@ static rn_status read_steps(const struct json_node *of, const struct family *f, 
     return RN_OK;
 }
 
+// Gemma 3's pan and scan, where the file has it on; its numbers are those that the family's processor gives else.
+static rn_status read_parts(const struct json_node *of, const struct family *f, struct pipeline *out, rn_error *err) {
+    bool cuts = false;
+    struct tiling t = {.kind = TILING_PARTS, .least_part = 256, .most_parts = 4, .least_ratio = 1.2};
+    rn_status st = read_steps(of, f, out, err);
+    if (st == RN_OK) st = read_flag(of, "do_pan_and_scan", &cuts, err);
+    if (st == RN_OK) st = read_count(of, "pan_and_scan_min_crop_size", PIPELINE_MAX_SIDE, &t.least_part, err);
+    if (st == RN_OK) st = read_count(of, "pan_and_scan_max_num_crops", TILING_MAX_TILES, &t.most_parts, err);
+    if (st == RN_OK) st = read_number(of, "pan_and_scan_min_ratio_to_activate", 1, 1e6, &t.least_ratio, err);
+    if (st != RN_OK || !cuts) return st;
+    const struct pipeline_step *const last = &out->steps[out->n_steps - 1];
+    if (out->n_steps != 1 || last->kind != PIPELINE_RESIZE || last->width != last->height)
+        return fail(err, RN_E_UNSUPPORTED, "member do_pan_and_scan: parts that are no squares of one size");
+    t.side = last->width, t.filter = last->filter;
+    out->tiling = t;
+    out->n_steps = 0;
+    return RN_OK;
+}
+
 static rn_status read_scale(const struct json_node *of, const struct family *f, struct pipeline *out, rn_error *err) {
     bool rescales = true, normalizes = true;
     out->rescale = 1 / 255.0;
@@ -276,13 +298,15 @@ static rn_status find_family(const struct json_node *of, const struct family **o
     }
     return fail(
         err, RN_E_UNSUPPORTED,
-        "image_processor_type %.*s: is not supported; those of CLIP, LLaVA, LLaVA-NeXT, LLaVA-OneVision, SigLIP, SmolVLM, Idefics3 and Qwen2-VL are",
+        "image_processor_type %.*s: is not supported; those of CLIP, LLaVA, LLaVA-NeXT, LLaVA-OneVision, SigLIP, SmolVLM, Idefics3, Gemma 3 and Qwen2-VL are",
         name->n_text < 60 ? (int)name->n_text : 60, name->text);
 }
 
 static rn_status (*const readers[])(const struct json_node *, const struct family *, struct pipeline *,
-                                    rn_error *) = {
-    [TILING_NONE] = read_steps, [TILING_SPLIT] = read_split, [TILING_BEST_SIZE] = read_best_size};
+                                    rn_error *) = {[TILING_NONE] = read_steps,
+                                                   [TILING_SPLIT] = read_split,
+                                                   [TILING_BEST_SIZE] = read_best_size,
+                                                   [TILING_PARTS] = read_parts};
 
 rn_status preprocessor_read(const char *text, size_t n, struct pipeline *out, rn_error *err) {
     struct json_tree tree = {0};
@@ -296,6 +320,7 @@ rn_status preprocessor_read(const char *text, size_t n, struct pipeline *out, rn
                                                                                              inner ? inner
                                                                                                    : &tree.nodes[0];
         st = find_family(of, &f, err);
+        if (st == RN_OK) out->has_marks = f->has_marks;
         if (st == RN_OK) st = readers[f->tiling](of, f, out, err);
         if (st == RN_OK) st = read_scale(of, f, out, err);
     }

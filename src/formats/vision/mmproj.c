@@ -7,6 +7,7 @@
 #include "formats/limits.h"
 #include "formats/package_build.h"
 #include "formats/vision/vision_build.h"
+#include "formats/vision/vision_tensors.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,12 +19,28 @@ static const struct mmproj_kind kinds[] = {
     {"SmolVLM", "idefics3", "<image>", .is_linear = true},
     {"Idefics3", "idefics3", "<image>", .is_linear = true},
     {"Qwen2-VL", "qwen2vl_merger", "<|image_pad|>", .has_frames = true},
+    {"Gemma 3", "gemma3", "<image_soft_token>", .has_means = true},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 const struct mmproj_kind *mmproj_kind_of(const char *family) {
     for (size_t i = 0; i < N_KINDS; i++)
         if (strcmp(kinds[i].family, family) == 0) return &kinds[i];
+    return NULL;
+}
+
+static const struct mmproj_name names[] = {
+    {"idefics3", "mm.model.fc.", "mm.2."},
+    {"gemma3", "mm.input_projection.", "mm.2."},
+    {"gemma3", "mm.soft_emb_norm.", "mm.input_norm."},
+};
+
+const struct mmproj_name *mmproj_name_of(const struct mmproj_kind *kind, const char *name, bool in_file) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *const front = in_file ? names[i].file : names[i].own;
+        if (strcmp(names[i].projector, kind->projector) == 0 && strncmp(name, front, strlen(front)) == 0)
+            return &names[i];
+    }
     return NULL;
 }
 
@@ -92,7 +109,7 @@ static rn_status read_kind(struct reading *r, rn_error *err) {
         if (is_text(type, kinds[i].projector)) r->kind = &kinds[i];
     if (!r->kind)
         return fail(err, RN_E_UNSUPPORTED,
-                    "key clip.projector_type: '%.*s' is not supported: mlp, idefics3 and qwen2vl_merger are",
+                    "key clip.projector_type: '%.*s' is not supported: mlp, idefics3, gemma3 and qwen2vl_merger are",
                     gguf_shown(type.s, type.n), type.s);
     if (r->kind == &kinds[0] && gguf_find(&r->g, MMPROJ_MOST_TILES)) r->kind = mmproj_kind_of("LLaVA-OneVision");
     if (r->kind == &kinds[0] && gguf_find(&r->g, "clip.vision.image_grid_pinpoints"))
@@ -113,7 +130,10 @@ static rn_status read_activations(struct reading *r, rn_error *err) {
              r->kind->has_frames ? has_tensor(&r->g, "v.blk.0.attn_qkv.weight") ? "qwen2_vit" : "qwen2_vit_split"
              : gelu              ? "vit_gelu_tanh"
                                  : "vit_gelu_quick");
-    snprintf(r->projector, sizeof r->projector, "%s", r->kind->is_linear ? "linear" : "mlp_gelu");
+    snprintf(r->projector, sizeof r->projector, "%s",
+             r->kind->is_linear   ? "linear"
+             : r->kind->has_means ? "norm_linear"
+                                  : "mlp_gelu");
     st = read_name(&r->g, MMPROJ_TOWER, r->tower, sizeof r->tower, err);
     return st == RN_OK ? read_name(&r->g, MMPROJ_PROJECTOR, r->projector, sizeof r->projector, err) : st;
 }
@@ -135,7 +155,7 @@ static rn_status read_numbers(struct reading *r, int32_t *n_layer, rn_error *err
     if (st == RN_OK) st = need_count(g, "clip.vision.projection_dim", VISION_MAX_WIDTH, &r->c.n_text, err);
     if (st == RN_OK && !r->kind->has_frames)
         st = need_count(g, "clip.vision.image_size", PIPELINE_MAX_SIDE, &side, err);
-    if (st == RN_OK && r->kind->is_linear)
+    if (st == RN_OK && (r->kind->is_linear || r->kind->has_means))
         st = read_count(g, "clip.vision.projector.scale_factor", 8, &info->n_merge, err);
     if (st == RN_OK && r->kind->has_frames)
         st = read_count(g, "clip.vision.spatial_merge_size", 8, &info->n_merge, err);
@@ -202,7 +222,8 @@ static rn_status set_usual(struct reading *r, rn_error *err) {
     struct vision_info *const info = &r->v->info;
     struct pipeline *const p = &info->pipeline;
     const uint32_t side = (uint32_t)(info->grid * info->patch_size);
-    const struct pipeline_step resize = {PIPELINE_RESIZE, side, side, .filter = RESIZE_BICUBIC};
+    const struct pipeline_step resize = {PIPELINE_RESIZE, side, side,
+                                         .filter = r->kind->has_means ? RESIZE_BILINEAR : RESIZE_BICUBIC};
     *p = (struct pipeline){.rescale = 1 / 255.0, .normalizes = true, .std = {1, 1, 1}};
     rn_status st = read_three(&r->g, "clip.vision.image_mean", -1e3, p->mean, err);
     if (st == RN_OK) st = read_three(&r->g, "clip.vision.image_std", 1e-6, p->std, err);
@@ -230,6 +251,11 @@ static rn_status set_usual(struct reading *r, rn_error *err) {
         p->tiling = (struct tiling){.kind = TILING_SPLIT, .side = side, .filter = RESIZE_LANCZOS};
         p->has_marks = true;
         return st;
+    }
+    if (r->kind->has_means) {
+        add_step(p, resize);
+        p->has_marks = true;
+        return RN_OK;
     }
     if (info->order == VISION_AS_MAP) {
         p->tiling = (struct tiling){
@@ -272,12 +298,12 @@ static const char *behind_front(const char *name, const char *front) {
 // Our name of a tensor. older: the two matrices of a feed-forward part change places.
 static void own_name(const struct reading *r, const struct gguf_record *t, char out[128]) {
     char name[128];
-    const char *end;
     int32_t layer;
     int at = 0;
     snprintf(name, sizeof name, "%.*s", (int)t->n_name, t->name);
     snprintf(out, 128, "%s", name);
-    if ((end = behind_front(name, "mm.model.fc.")) && r->kind->is_linear) snprintf(out, 128, "mm.2.%.100s", end);
+    const struct mmproj_name *const other = mmproj_name_of(r->kind, name, true);
+    if (other) snprintf(out, 128, "%s%.100s", other->own, name + strlen(other->file));
     if (strcmp(name, "v.image_newline") == 0) snprintf(out, 128, "model.image_newline");
     if (r->is_older && sscanf(name, "v.blk.%5" SCNd32 ".ffn_%n", &layer, &at) == 1 && at > 0) {
         const char *const which = name + at, *rest;
@@ -386,8 +412,9 @@ static rn_status load(struct reading *r, rn_error *err) {
     rn_status st = gguf_read(&r->g, file->data, file->size, err);
     if (st == RN_OK) st = read_kind(r, err);
     if (st != RN_OK) return st;
-    r->c.has_post_norm = r->kind->is_linear || r->kind->has_frames;
-    if (r->c.has_post_norm) info->n_merge = 2;
+    r->c.has_post_norm = r->kind->is_linear || r->kind->has_frames || r->kind->has_means;
+    if (r->c.has_post_norm) info->n_merge = r->kind->has_means ? 4 : 2;
+    info->averages = info->sees_itself = r->kind->has_means;
     info->has_coords = r->kind->has_frames;
     info->order = r->kind->is_map ? VISION_AS_MAP : VISION_IN_TURN;
     info->image_token_name = r->kind->token;
@@ -395,6 +422,11 @@ static rn_status load(struct reading *r, rn_error *err) {
     st = read_activations(r, err);
     if (st == RN_OK) st = read_numbers(r, &n_layer, err);
     if (st == RN_OK) st = read_feature_layer(&r->g, n_layer, &layer, err);
+    if (st == RN_OK && info->averages && info->grid < info->n_merge)
+        st = fail(err, RN_E_FORMAT,
+                  "key clip.vision.projector.scale_factor: %" PRId32 " is more than %" PRId32 " patches",
+                  info->n_merge, info->grid);
+    if (r->kind->has_means) r->c.projector_eps = r->h.norm_eps;
     if (r->kind->has_frames) r->h.rope_theta = 10000;
     if (st == RN_OK) st = vision_set_tower(r->v->tower, &r->h, r->tower, info, n_layer, layer, err);
     if (st != RN_OK) return st;
@@ -402,6 +434,7 @@ static rn_status load(struct reading *r, rn_error *err) {
     r->c.projector = r->projector;
     st = add_tensors(r, err);
     if (st == RN_OK && r->kind->has_frames) st = join_frames(r, err);
+    if (st == RN_OK && r->kind->has_means) st = vision_turn_matrix(r->v->projector, false, err);
     if (st == RN_OK) st = vision_set_projector(r->v, &r->c, err);
     if (st == RN_OK) st = read_processor(r, err);
     if (st == RN_OK) info->marks = info->pipeline.has_marks ? vision_marks_of(r->kind->family) : NULL;

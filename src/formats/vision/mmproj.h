@@ -20,11 +20,17 @@ struct mmproj_kind {
     const char *family;    // struct vision_info.family
     const char *projector; // clip.projector_type
     const char *token;     // its usual token for pictures
-    bool is_linear;        // one matrix: mm.model.fc, ours is mm.2
+    bool is_linear;        // one matrix
+    bool has_means;        // a norm and a matrix over means of neighbours; the matrix has inputs as rows in the file
     bool has_frames;       // patches of two equal frames, a convolution for each
     bool is_map;           // VISION_AS_MAP
 };
 const struct mmproj_kind *mmproj_kind_of(const char *family); // NULL: llama.cpp has no form for it
+// A tensor's name with this projector in the file and here, as fronts of names. NULL: name has none of them. in_file: name is one of the file's.
+struct mmproj_name {
+    const char *projector, *file, *own;
+};
+const struct mmproj_name *mmproj_name_of(const struct mmproj_kind *kind, const char *name, bool in_file);
 
 /**
  * Open such a file.

@@ -411,6 +411,41 @@ static rn_status read_smolvlm(const struct folder *f, const struct json_node *ro
     return st == RN_OK ? RN_OK : fail_in(err, st, "member vision_config");
 }
 
+static const struct vision_marks gemma3_marks = {
+    .before = "\n\n<start_of_image>",
+    .before_tiles = "Here is the original image \n\n<start_of_image>",
+    .after = "<end_of_image>\n\n",
+    .first_tile = "<end_of_image>\n\n and here are some crops to help you see better \n\n<start_of_image>",
+    .next_tile = "<end_of_image>\n\n \n\n<start_of_image>",
+    .place = "<start_of_image>"};
+
+// Gemma 3 (2503.19786): the tower's last norm, means of neighbours, a norm and a matrix.
+static rn_status read_gemma3(const struct folder *f, const struct json_node *root, struct vision_files *v,
+                             struct vision_config *out, rn_error *err) {
+    const struct json_node *tower = NULL, *text = NULL;
+    int32_t n_tokens = 256, side = 0;
+    (void)f;
+    *out = (struct vision_config){
+        .projector = "norm_linear", .n_text = 2304, .has_post_norm = true, .marks = &gemma3_marks};
+    v->info.image_token = 262144; // Gemma3Config's, as the next ones
+    v->info.averages = v->info.sees_itself = true;
+    rn_status st = need_object(root, "vision_config", &tower, err);
+    if (st == RN_OK) st = need_object(root, "text_config", &text, err);
+    if (st == RN_OK) st = read_count(text, "hidden_size", VISION_MAX_WIDTH, &out->n_text, err);
+    if (st == RN_OK) st = read_count(root, "mm_tokens_per_image", VISION_MAX_ROWS, &n_tokens, err);
+    if (st == RN_OK) st = read_tower(v->tower, tower, -1, &v->info, err);
+    if (st != RN_OK) return fail_in(err, st, "member vision_config");
+    while ((side + 1) * (side + 1) <= n_tokens) side++;
+    v->info.n_merge = v->info.grid / side;
+    out->projector_eps = v->tower->hparams.norm_eps;
+    if (v->info.has_class) return fail(err, RN_E_UNSUPPORTED, "member vision_config: a tower with a class row");
+    if (v->info.n_merge == 0 || v->info.grid / v->info.n_merge != side || side * side != n_tokens)
+        return fail(err, RN_E_FORMAT,
+                    "member mm_tokens_per_image: %" PRId32 " x %" PRId32 " patches do not become %" PRId32 " means",
+                    v->info.grid, v->info.grid, n_tokens);
+    return RN_OK;
+}
+
 static const struct family {
     const char *class_name, *name;
     rn_status (*read)(const struct folder *, const struct json_node *, struct vision_files *, struct vision_config *,
@@ -423,6 +458,7 @@ static const struct family {
     {"Qwen2VLForConditionalGeneration", "Qwen2-VL", read_qwen2_vl},
     {"SmolVLMForConditionalGeneration", "SmolVLM", read_smolvlm},
     {"Idefics3ForConditionalGeneration", "Idefics3", read_smolvlm},
+    {"Gemma3ForConditionalGeneration", "Gemma 3", read_gemma3},
 };
 
 static rn_status find_family(const struct json_node *root, const struct family **out, rn_error *err) {
@@ -471,5 +507,11 @@ rn_status vision_config_read(const struct folder *f, struct vision_files *v, str
 }
 
 const struct vision_marks *vision_marks_of(const char *family) {
-    return strcmp(family, "SmolVLM") == 0 || strcmp(family, "Idefics3") == 0 ? &tile_marks : NULL;
+    static const struct {
+        const char *family;
+        const struct vision_marks *marks;
+    } all[] = {{"SmolVLM", &tile_marks}, {"Idefics3", &tile_marks}, {"Gemma 3", &gemma3_marks}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(family, all[i].family) == 0) return all[i].marks;
+    return NULL;
 }

@@ -9,6 +9,7 @@ struct vision_config {
     const char *tower_sub, *projector_sub; // folders of their weights, inside the model's; NULL: the model's own
     const char *projector;                 // its architecture; static
     int32_t n_text;                        // width of the text model
+    float projector_eps;                   // of its norm; 0: PyTorch's own
     bool has_post_norm;                    // features are behind the tower's last norm
     const struct vision_marks
         *marks; // where the folder has a processor, which writes them; else they are the prompt's own. NULL: none

@@ -15,8 +15,10 @@ rn_status vision_set_projector(struct vision_files *v, const struct vision_confi
     struct package *const p = v->projector;
     const struct tensor_view *const last = package_tensor(p, "mm.2.weight"),
                                     *const first = package_tensor(p, "mm.0.weight"), *const in = first ? first : last;
-    const uint64_t n_in = (uint64_t)v->info.n_merge * (uint64_t)v->info.n_merge * (uint64_t)v->tower->hparams.n_embd;
-    if (!last || (!first && strcmp(c->projector, "linear") != 0))
+    const uint64_t n_side = v->info.averages ? 1 : (uint64_t)v->info.n_merge,
+                   n_in = n_side * n_side * (uint64_t)v->tower->hparams.n_embd;
+    const bool is_one = strcmp(c->projector, "linear") == 0 || strcmp(c->projector, "norm_linear") == 0;
+    if (!last || (!first && !is_one))
         return fail(err, RN_E_FORMAT, "%s: the projector's %s matrix is missing", package_shown_path(p->path),
                     first ? "second" : "first");
     if (in->ne[0] != n_in || in->ne[1] > VISION_MAX_WIDTH)
@@ -34,7 +36,7 @@ rn_status vision_set_projector(struct vision_files *v, const struct vision_confi
                                   .n_ctx_train = vision_most_out(&v->info),
                                   .n_embd = c->n_text,
                                   .n_ff = (int32_t)in->ne[1],
-                                  .norm_eps = 1e-5f, // of a norm without a number of its own: PyTorch's
+                                  .norm_eps = c->projector_eps > 0 ? c->projector_eps : 1e-5f,
                                   .n_patch = (int32_t)n_in};
     snprintf(p->hparams.arch, sizeof p->hparams.arch, "%s", c->projector);
     v->info.n_embd_out = c->n_text;
@@ -66,6 +68,7 @@ static rn_status load(struct folder *f, struct vision_files *v, struct vision_co
     if (st != RN_OK) return st;
     f->p = v->projector, f->sub = c->projector_sub;
     st = vision_tensors_load(f, VISION_PROJECTOR, c, err);
+    if (st == RN_OK && strcmp(c->projector, "norm_linear") == 0) st = vision_turn_matrix(v->projector, true, err);
     return st == RN_OK ? vision_set_projector(v, c, err) : st;
 }
 

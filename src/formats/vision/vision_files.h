@@ -24,6 +24,11 @@ struct vision_marks {
     const char *tile;                // before each tile; "%d" twice: its row and column, from 1
     const char *row_end, *tiles_end; // behind each row of tiles; then, behind the last one
     const char *whole, *end;         // before the whole picture, which is the last view; behind it
+    // Gemma 3, whose whole picture is the first view. Texts before the picture, without tiles and with them, and behind it, which are tokenized with the
+    // text around them as one; NULL: there are none. Then, before the first tile and before each other one.
+    const char *before, *before_tiles, *after;
+    const char *first_tile, *next_tile;
+    const char *place; // what stands for a picture in a prompt; NULL: the token for pictures
 };
 
 struct vision_info {
@@ -36,6 +41,8 @@ struct vision_info {
     // n_merge x n_merge neighbours, side by side, make one row of the projector; a grid whose sides are no multiples is padded with
     // zeros below and to the right.
     int32_t n_merge;
+    bool averages;    // they become their mean instead, and what is left over is dropped
+    bool sees_itself; // a view's rows attend to all of them, in both directions, in the text model
     // M-RoPE (Qwen2-VL, 2409.12191): rows of the text model have coordinates in the picture, and those behind it go on from the largest.
     bool has_coords;
     enum vision_order order;
@@ -77,8 +84,8 @@ static inline int32_t vision_n_rows(const struct vision_info *v, struct vision_g
     return g.rows * g.cols + v->has_class;
 }
 static inline int32_t vision_n_out(const struct vision_info *v, struct vision_grid g) {
-    const int32_t m = v->n_merge;
-    return (g.rows + m - 1) / m * ((g.cols + m - 1) / m) + (v->has_class && v->keeps_class);
+    const int32_t m = v->n_merge, more = v->averages ? 0 : m - 1;
+    return (g.rows + more) / m * ((g.cols + more) / m) + (v->has_class && v->keeps_class);
 }
 // Of the largest picture. Where all are equally large, of each.
 static inline int32_t vision_most_rows(const struct vision_info *v) { return v->max_patches + v->has_class; }

@@ -1,5 +1,6 @@
 // formats/vision/vision_tensors.c - see vision_tensors.h.
 #include "formats/vision/vision_tensors.h"
+#include "tensor/types.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +49,8 @@ static const struct vision_row projector_rows[] = {
     {"mlp.2", "mm.2", true, false, false},
     {"proj", "mm.2", true, false, false}, // SmolVLM's only one
     {"newline", "model.image_newline", false, false, false},
+    {"mm_input_projection_weight", "mm.2.weight", false, false, false}, // Gemma 3's
+    {"mm_soft_emb_norm", "mm.input_norm", true, false, false},
 };
 
 static const struct {
@@ -172,4 +175,54 @@ rn_status vision_tensors_load(const struct folder *f, enum vision_part part, con
             st = take(f, part, c, &shards[s].records[i], s, err);
     p->format = "safetensors, vision part";
     return st;
+}
+
+// ---- made anew ----------------------------------------------------------------------------------------------------------
+
+static rn_status add_made(struct package *p, const char *name, enum tensor_type type, int n_dims,
+                          const uint64_t dims[2], rn_error *err) {
+    const struct tensor_claim claim = {
+        .name = name, .n_name = (uint32_t)strlen(name), .type = type, .n_dims = n_dims, .dims = dims};
+    return package_add_tensor(p, &claim, err);
+}
+
+static void turn(const struct tensor_view *from, size_t size, uint8_t *to) {
+    for (size_t i = 0; i < (size_t)from->ne[0]; i++)
+        for (size_t row = 0; row < (size_t)from->ne[1]; row++, to += size)
+            memcpy(to, from->data + (row * (size_t)from->ne[0] + i) * size, size);
+}
+
+rn_status vision_turn_matrix(struct package *p, bool adds_one, rn_error *err) {
+    static const char matrix_name[] = "mm.2.weight", norm_name[] = "mm.input_norm.weight";
+    const struct tensor_view *const matrix = package_tensor(p, matrix_name), *const norm =
+                                                                                 package_tensor(p, norm_name);
+    const struct tensor_view *const before = p->tensors;
+    const size_t n_before = p->n_tensors;
+    size_t room, norm_room;
+    if (!matrix || !norm)
+        return fail(err, RN_E_FORMAT, "%s: the projector's %s is missing", package_shown_path(p->path),
+                    matrix ? "norm" : "matrix");
+    const struct tensor_type_info *const type = tensor_type_info(matrix->type), *const norm_type =
+                                                                                    tensor_type_info(norm->type);
+    if (type->block_len != 1 || matrix->n_dims != 2 || norm_type->block_len != 1 || norm->n_dims != 1)
+        return fail(err, RN_E_FORMAT, "%s: tensor %s: of a type or shape that is not read",
+                    package_shown_path(p->path),
+                    type->block_len != 1 || matrix->n_dims != 2 ? matrix_name : norm_name);
+    const size_t n_norm = (size_t)norm->ne[0];
+    const uint64_t dims[2] = {matrix->ne[1], matrix->ne[0]}, norm_dims[2] = {n_norm, 1};
+    if (!package_made_size(matrix->n_bytes, &room) || !package_made_size(n_norm * sizeof(float), &norm_room))
+        return fail(err, RN_E_LIMIT, "%s: tensor %s: too large", package_shown_path(p->path), matrix_name);
+    rn_status st = package_reserve_made(p, room + norm_room, err);
+    if (st == RN_OK) st = package_begin_anew(p, n_before, err);
+    for (size_t i = 0; st == RN_OK && i < n_before; i++)
+        if (before + i != matrix && before + i != norm) package_keep_tensor(p, before + i);
+    if (st == RN_OK) st = add_made(p, matrix_name, matrix->type, 2, dims, err);
+    if (st != RN_OK) return st;
+    turn(matrix, type->block_bytes, package_made_data(p));
+    st = add_made(p, norm_name, TENSOR_F32, 1, norm_dims, err);
+    if (st != RN_OK) return st;
+    float *const to = (float *)(void *)package_made_data(p);
+    norm_type->dequantize_row(norm->data, to, n_norm);
+    for (size_t i = 0; i < n_norm; i++) to[i] += adds_one;
+    return RN_OK;
 }

@@ -11,5 +11,7 @@ enum vision_part { VISION_TOWER, VISION_PROJECTOR };
 // the part alone, or of the wrong shape; RN_E_UNSUPPORTED: a type that is not read; and those of folder_open_weights().
 rn_status vision_tensors_load(const struct folder *f, enum vision_part part, const struct vision_config *c,
                               rn_error *err);
+// Gemma 3's projector: the matrix mm.2.weight of files has inputs as rows. adds_one: the norm's weights lack 1.
+rn_status vision_turn_matrix(struct package *projector, bool adds_one, rn_error *err);
 
 #endif
