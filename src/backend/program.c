@@ -43,6 +43,7 @@ size_t op_vector_numbers(const struct program *p, const struct op *o) {
     case OP_LINEAR: return p->matrices[o->weights.matrix].n_out;
     case OP_EXPERTS: return p->matrices[o->weights.matrix].n_slices * p->matrices[o->weights.matrix].n_out;
     case OP_ROUTE: return (size_t)p->routing.n_expert;
+    case OP_MUL: return (size_t)o->width;
     case OP_CONV: return (size_t)q->d_conv * (size_t)o->width;
     case OP_SCAN: return (size_t)q->key_dim * (size_t)o->width;
     case OP_SSM:

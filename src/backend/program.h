@@ -77,7 +77,7 @@ enum op_kind {
     OP_GATE,        // dst = fn(src) * src2
     OP_GATE_OAI,    // dst = gpt-oss's gate of src and src2 (docs/arithmetic.md)
     OP_ADD,         // dst += src * factor
-    OP_MUL,         // dst *= src
+    OP_MUL,         // dst *= src, or vec where there is no src
     OP_SCALE,       // dst *= factor
     OP_SCALE_BY,    // dst *= src[0]
     OP_SOFTCAP,     // dst = cap * tanh(dst / cap)

@@ -68,7 +68,7 @@ static const struct {
     [OP_EXPERTS_SUM] = {SRC | SRC2 | DST, EXPERTS_SUM},
     [OP_GATE_OAI] = {SRC | SRC2 | DST, 0},
     [OP_SCALE_BY] = {SRC | DST, 0},
-    [OP_MUL] = {SRC | DST, 0},
+    [OP_MUL] = {DST, SRC | VEC},
     [OP_CONV] = {SRC | DST | VEC, VEC2 | STATE},
     [OP_SSM] = {SRC | SRC2 | DST | VEC | VEC2, STATE},
     [OP_SCAN] = {SRC | SRC2 | DST | VEC | VEC2, STATE},
@@ -89,6 +89,8 @@ static rn_status check_fields(const struct op *o, rn_error *err) {
     const uint32_t set = fields_of(o), must = uses[o->kind].must, may = uses[o->kind].may;
     for (int i = 0; i < N_FIELDS; i++) {
         if (must & ~set & 1u << i) return fail(err, RN_E_INTERNAL, "has no %s", field_names[i]);
+        if (o->kind == OP_MUL && !(set & SRC) == !(set & VEC))
+            return fail(err, RN_E_INTERNAL, set & SRC ? "has both src and vec" : "has neither src nor vec");
         if (set & ~(must | may) & 1u << i)
             return fail(err, RN_E_INTERNAL, "has %s, which this kind does not use", field_names[i]);
     }

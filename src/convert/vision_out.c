@@ -146,6 +146,10 @@ static void put_processor(gguf_writer *w, const struct pipeline *p) {
     put_three(w, "clip.vision.image_mean", p->mean);
     put_three(w, "clip.vision.image_std", p->std);
     if (p->tiling.kind == TILING_BEST_SIZE) put_sizes(w, &p->tiling);
+    if (p->tiling.kind == TILING_CLOSEST) {
+        gguf_put_u32(w, "clip.vision.preproc_min_tiles", p->tiling.least_tiles);
+        gguf_put_u32(w, "clip.vision.preproc_max_tiles", p->tiling.most_tiles);
+    }
     for (size_t i = 0; i < p->n_steps; i++) {
         const struct pipeline_step *const s = &p->steps[i];
         if (s->kind == PIPELINE_RESIZE_LONG) gguf_put_u32(w, "clip.vision.preproc_image_size", s->width);
@@ -165,7 +169,8 @@ static void put_tower(const struct out *o) {
     gguf_put_string(w, "general.type", text_of("mmproj"));
     gguf_put_bool(w, "clip.has_vision_encoder", true);
     gguf_put_string(w, "clip.projector_type", text_of(o->kind->projector));
-    if (strncmp(h->arch, "vit_gelu", 8) == 0) gguf_put_bool(w, "clip.use_gelu", !is(h->arch, "vit_gelu_quick"));
+    if (strncmp(h->arch, "vit_gelu", 8) == 0 || o->kind->is_internvit)
+        gguf_put_bool(w, "clip.use_gelu", !is(h->arch, "vit_gelu_quick"));
     gguf_put_u32(w, "clip.vision.image_size", side);
     gguf_put_u32(w, "clip.vision.patch_size", (uint32_t)info->patch_size);
     gguf_put_u32(w, "clip.vision.embedding_length", (uint32_t)h->n_embd);
@@ -180,7 +185,7 @@ static void put_family(const struct out *o) {
     const struct vision_info *const info = &o->v->info;
     const char *const tower = package_hparams(o->v->tower)->arch, *const projector =
                                                                       package_hparams(o->v->projector)->arch;
-    if (o->kind->is_linear || o->kind->has_means) {
+    if (o->kind->is_linear || o->kind->has_means || o->kind->is_internvit) {
         gguf_put_u32(o->w, "clip.vision.projector.scale_factor", (uint32_t)info->n_merge);
     } else if (o->kind->has_frames) {
         gguf_put_u32(o->w, "clip.vision.spatial_merge_size", (uint32_t)info->n_merge);

@@ -105,11 +105,37 @@ static rn_status cut_parts(const struct tiling *t, const struct bitmap *in, stru
     return st;
 }
 
+// Of equally close ones the one with more tiles, if half of their pixels are fewer than the picture has.
+static rn_status lay_in_closest(const struct tiling *t, const struct bitmap *in, struct tiles *out, rn_error *err) {
+    const double ratio = (double)in->width / in->height, area = (double)in->width * in->height,
+                 tile = (double)t->side * t->side;
+    double least = INFINITY;
+    out->rows = out->cols = 1, out->whole_is_last = true;
+    for (uint32_t n = t->least_tiles; n <= t->most_tiles; n++)
+        for (uint32_t cols = 1; cols <= n; cols++) {
+            const uint32_t rows = n / cols;
+            const double off = fabs(ratio - (double)cols / rows);
+            if (n % cols || off > least || (off == least && !(area > 0.5 * tile * n))) continue;
+            least = off;
+            out->rows = rows, out->cols = cols;
+        }
+    rn_status st = check_count(out, err);
+    if (st == RN_OK) st = bitmap_resize(in, t->filter, t->side, t->side, &out->whole, err);
+    if (st == RN_OK && out->rows * out->cols > 1)
+        return bitmap_resize(in, t->filter, (uint64_t)out->cols * t->side, (uint64_t)out->rows * t->side, &out->all,
+                             err);
+    out->rows = out->cols = 0;
+    return st;
+}
+
 rn_status tiling_run(const struct tiling *t, const struct bitmap *in, struct tiles *out, rn_error *err) {
     assert(t->kind != TILING_NONE && t->side > 0);
     *out = (struct tiles){0};
-    static rn_status (*const by_kind[])(const struct tiling *, const struct bitmap *, struct tiles *, rn_error *) = {
-        [TILING_SPLIT] = split, [TILING_BEST_SIZE] = lay_in_best_size, [TILING_PARTS] = cut_parts};
+    static rn_status (*const by_kind[])(const struct tiling *, const struct bitmap *, struct tiles *,
+                                        rn_error *) = {[TILING_SPLIT] = split,
+                                                       [TILING_BEST_SIZE] = lay_in_best_size,
+                                                       [TILING_PARTS] = cut_parts,
+                                                       [TILING_CLOSEST] = lay_in_closest};
     const rn_status st = by_kind[t->kind](t, in, out, err);
     if (st != RN_OK) tiles_free(out);
     return st;

@@ -17,6 +17,8 @@ enum tiling_kind {
     TILING_BEST_SIZE,
     // Gemma 3's pan and scan: a long picture in parts along its longer side, each made `side` x `side`, as the whole picture is, which comes first.
     TILING_PARTS,
+    // InternVL (2404.16821): as many tiles as lie closest to the picture's ratio; the whole picture comes last, and stands alone where one tile would do.
+    TILING_CLOSEST,
 };
 
 enum { TILING_MAX_SIZES = 64, TILING_MAX_TILES = 64 };
@@ -26,8 +28,9 @@ struct tiling {
     uint32_t side; // of a view
     enum resize_filter filter;
     bool only_alone; // several pictures in a prompt have no tiles: then the pipeline's steps make one view of each
-    uint32_t least_part, most_parts; // TILING_PARTS: pixels of a part's sides; how many
-    double least_ratio;              // of the longer side to the other one
+    uint32_t least_part, most_parts;  // TILING_PARTS: pixels of a part's sides; how many
+    double least_ratio;               // of the longer side to the other one
+    uint32_t least_tiles, most_tiles; // TILING_CLOSEST
     size_t n_sizes;
     struct tiling_size {
         uint32_t height, width; // multiples of side

@@ -236,6 +236,8 @@ enum role {
     ROLE_PATCH_BIAS,
     ROLE_CLASS_EMBD,
     ROLE_ROW_KINDS,
+    ROLE_ATTN_SCALE, // of a layer's outputs, number by number
+    ROLE_FFN_SCALE,
     ROLE_NEWLINE, // of a projector
     N_ROLES
 };

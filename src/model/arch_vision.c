@@ -17,8 +17,9 @@
 
 // Of a layer with queries, keys and values one by one.
 #define VIT_LAYER_TENSORS                                                                                            \
-    NORM_AND_BIAS(ROLE_ATTN_NORM, "v.blk.%d.ln1"), NORM_AND_BIAS(ROLE_FFN_NORM, "v.blk.%d.ln2"),                     \
-        MATRIX_AND_BIAS(ROLE_Q, "v.blk.%d.attn_q", DIM_EMBD, DIM_Q),                                                 \
+    NORM_AND_BIAS(ROLE_ATTN_NORM, "v.blk.%d.ln1"), NORM_AND_BIAS(ROLE_FFN_NORM, "v.blk.%d.ln2"), VIT_LAYER_MATRICES
+#define VIT_LAYER_MATRICES                                                                                           \
+    MATRIX_AND_BIAS(ROLE_Q, "v.blk.%d.attn_q", DIM_EMBD, DIM_Q),                                                     \
         MATRIX_AND_BIAS(ROLE_K, "v.blk.%d.attn_k", DIM_EMBD, DIM_K),                                                 \
         MATRIX_AND_BIAS(ROLE_V, "v.blk.%d.attn_v", DIM_EMBD, DIM_V),                                                 \
         MATRIX_AND_BIAS(ROLE_O, "v.blk.%d.attn_out", DIM_O, DIM_EMBD),                                               \
@@ -62,6 +63,39 @@ static const struct op_spec vit_end[] = {
 VIT(vit_gelu, ACT_FN_GELU);
 VIT(vit_gelu_tanh, ACT_FN_GELU_TANH);
 VIT(vit_gelu_quick, ACT_FN_GELU_QUICK);
+
+// InternViT (2312.14238): outputs of both blocks have a scale for each number, and queries and keys may have norms. The larger one's norms have no mean.
+#define INTERNVIT_TENSORS                                                                                            \
+    {ROLE_PATCH, "v.patch_embd.weight", DIM_PATCH, DIM_EMBD},                                                        \
+        {ROLE_PATCH_BIAS, "v.patch_embd.bias", DIM_EMBD, .optional = true},                                          \
+        {ROLE_CLASS_EMBD, "v.class_embd", DIM_EMBD}, {ROLE_POS_EMBD, "v.position_embd.weight", DIM_EMBD, DIM_CTX},   \
+        NORM_IF_ANY(ROLE_OUTPUT_NORM, "v.post_ln"),                                                                  \
+        {ROLE_Q_NORM, "v.blk.%d.attn_q_norm.weight", DIM_Q, .optional = true},                                       \
+        {ROLE_K_NORM, "v.blk.%d.attn_k_norm.weight", DIM_K, .optional = true},                                       \
+        {ROLE_ATTN_SCALE, "v.blk.%d.ls1.weight", DIM_EMBD}, {                                                        \
+        ROLE_FFN_SCALE, "v.blk.%d.ls2.weight", DIM_EMBD                                                              \
+    }
+static const struct tensor_spec internvit_tensors[] = {INTERNVIT_TENSORS, VIT_LAYER_TENSORS};
+static const struct tensor_spec internvit_rms_tensors[] = {INTERNVIT_TENSORS,
+                                                           {ROLE_ATTN_NORM, "v.blk.%d.ln1.weight", DIM_EMBD},
+                                                           {ROLE_FFN_NORM, "v.blk.%d.ln2.weight", DIM_EMBD},
+                                                           VIT_LAYER_MATRICES};
+#define INTERNVIT_QK_NORM(buf, role)                                                                                 \
+    {OP_RMS_NORM, .src = buf, .dst = buf, .vec = role, .eps = 1e-6f, .when.if_role = role}
+#define INTERNVIT_LAYER(attn_norm, ffn_norm)                                                                         \
+    attn_norm, OPS_QKV(BUF_NORMED), INTERNVIT_QK_NORM(BUF_Q, ROLE_Q_NORM), INTERNVIT_QK_NORM(BUF_K, ROLE_K_NORM),    \
+        OPS_ATTEND, {OP_MUL, .dst = BUF_DELTA, .vec = ROLE_ATTN_SCALE}, ADD(BUF_DELTA, BUF_X), ffn_norm,             \
+        OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, ACT_FN_GELU), {OP_MUL, .dst = BUF_DELTA, .vec = ROLE_FFN_SCALE},        \
+        ADD(BUF_DELTA, BUF_X)
+static const struct op_spec internvit_layer[] = {
+    INTERNVIT_LAYER(LAYER_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM, ROLE_ATTN_NORM_BIAS),
+                    LAYER_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM, ROLE_FFN_NORM_BIAS))};
+static const struct op_spec internvit_rms_layer[] = {
+    INTERNVIT_LAYER(RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM), RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM))};
+static const struct arch internvit = {TENSORS(internvit_tensors), BEGIN(vit_begin), LAYER(internvit_layer),
+                                      END(vit_end), .is_one_step = true};
+static const struct arch internvit_rms = {TENSORS(internvit_rms_tensors), BEGIN(vit_begin),
+                                          LAYER(internvit_rms_layer), END(vit_end), .is_one_step = true};
 
 // Qwen2-VL's (2409.12191): no learned positions, heads are rotated by row and column.
 static const struct tensor_spec qwen2_vit_tensors[] = {
@@ -137,9 +171,10 @@ static const struct {
     const char *name;
     const struct arch *arch;
 } rows[] = {
-    {"vit_gelu", &vit_gelu},   {"vit_gelu_tanh", &vit_gelu_tanh}, {"vit_gelu_quick", &vit_gelu_quick},
-    {"qwen2_vit", &qwen2_vit}, {"mlp_gelu", &mlp_gelu},           {"mlp_gelu_tanh", &mlp_gelu_tanh},
-    {"linear", &linear},       {"norm_linear", &norm_linear},     {"qwen2_vit_split", &qwen2_vit_split},
+    {"vit_gelu", &vit_gelu},       {"vit_gelu_tanh", &vit_gelu_tanh},     {"vit_gelu_quick", &vit_gelu_quick},
+    {"internvit", &internvit},     {"internvit_rms", &internvit_rms},     {"qwen2_vit", &qwen2_vit},
+    {"mlp_gelu", &mlp_gelu},       {"mlp_gelu_tanh", &mlp_gelu_tanh},     {"linear", &linear},
+    {"norm_linear", &norm_linear}, {"qwen2_vit_split", &qwen2_vit_split},
 };
 
 const struct arch *arch_find_vision(const char *name) {

@@ -32,6 +32,7 @@ TEST(an_operation_that_does_not_hold_is_named_with_the_reason) {
         {"(add, layer 1): has vec, which this kind does not use",
          {OP_ADD, AT(0, -1, 1, -1), TIMES_1, .weights.vec = vec, .width = 4}},
         {"(add, layer 1): has no scale", {OP_ADD, AT(0, -1, 1, -1), ONE_HEAD, .width = 4}},
+        {"(mul, layer 1): has neither src nor vec", {OP_MUL, AT(-1, -1, 1, -1), ONE_HEAD, .width = 4}},
         {"(mul, layer 1): has scale, which this kind does not use",
          {OP_MUL, AT(0, -1, 1, -1), ONE_HEAD, .scale.factor = 2, .width = 4}},
         {"(mul, layer 1): has state, which this kind does not use",

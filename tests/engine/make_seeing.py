@@ -18,6 +18,7 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers.models.gemma3.image_processing_pil_gemma3 import Gemma3ImageProcessorPil
+from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
 from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
 from transformers.models.llava_next.image_processing_pil_llava_next import LlavaNextImageProcessorPil
 from transformers.models.llava_onevision.image_processing_pil_llava_onevision import LlavaOnevisionImageProcessorPil
@@ -180,8 +181,28 @@ def gemma3(name, seed, cuts):
     write(name, model, processor, {}, {'preprocessor_config.json': {'image_processor_type': 'Gemma3ImageProcessor', **ipc, **switches}}, CASES, '<start_of_image>', **switches if cuts else {})
 
 
+# rms: the larger tower, with norms of queries and keys, and features before the last layer.
+def internvl(name, seed, rms):
+    from transformers.models.internvl.configuration_internvl import InternVLVisionConfig
+    t = tokenizer(['<s>', '</s>', '<pad>', '<img>', '</img>', '<IMG_CONTEXT>', '<video>'], start_image_token='<img>', end_image_token='</img>', context_image_token='<IMG_CONTEXT>', video_token='<video>')
+    vision = InternVLVisionConfig(**VISION, image_size=[18, 18], patch_size=[4, 4], hidden_act='gelu', attention_bias=not rms, use_qk_norm=rms, norm_type='rms_norm' if rms else 'layer_norm',
+                                  use_mean_pooling=rms, layer_norm_eps=1e-5)
+    config = tf.InternVLConfig(vision_config=vision, text_config=tf.Qwen2Config(**text_config(t)), image_token_id=t.convert_tokens_to_ids('<IMG_CONTEXT>'), image_seq_length=4, downsample_ratio=.5,
+                               vision_feature_layer=-2 if rms else -1, tie_word_embeddings=False)
+    model = tf.InternVLForConditionalGeneration._from_config(config, attn_implementation='eager', dtype=torch.float32).eval()
+    randomize(model, seed)
+    for part, p in model.named_parameters():
+        if 'lambda' in part:
+            p.data += .75
+    ipc = {**SCALE, 'do_resize': True, 'size': {'height': 18, 'width': 18}, 'resample': 3, 'crop_to_patches': False, 'min_patches': 1, 'max_patches': 12 if rms else 5,
+           'image_mean': [.485, .456, .406], 'image_std': [.229, .224, .225]}
+    processor = tf.InternVLProcessor(GotOcr2ImageProcessorPil(**ipc), t, None, image_seq_length=4)
+    write(name, model, processor, {}, {'preprocessor_config.json': {'image_processor_type': 'GotOcr2ImageProcessor', **ipc}}, CASES, '<IMG_CONTEXT>')
+
+
 MAKERS = {'smolvlm-split': lambda n: splits(n, 1, 'smolvlm'), 'idefics3-split': lambda n: splits(n, 12, 'idefics3'), 'llava-next': lambda n: nexts(n, 3, 'next'),
-          'llava-onevision': lambda n: nexts(n, 4, 'onevision'), 'gemma3': lambda n: gemma3(n, 5, False), 'gemma3-parts': lambda n: gemma3(n, 6, True)}
+          'llava-onevision': lambda n: nexts(n, 4, 'onevision'), 'gemma3': lambda n: gemma3(n, 5, False), 'gemma3-parts': lambda n: gemma3(n, 6, True),
+          'internvl': lambda n: internvl(n, 7, False), 'internvl-rms': lambda n: internvl(n, 8, True)}
 
 if __name__ == '__main__':
     tf.logging.set_verbosity_error()

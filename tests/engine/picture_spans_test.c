@@ -129,18 +129,23 @@ static void same_ids(const json_t *c, const int32_t *ids, size_t n) {
 
 // Line breaks around a picture join those of the text, in prompts of parts and in conversations.
 TEST(prompts_and_conversations_have_the_tokens_of_the_processor) {
-    static const char *const all[] = {"gemma3", "gemma3-parts"};
-    static const char tmpl_text[] =
-        "{% for m in messages %}{% for p in m['content'] %}{% if p['type'] == 'image' %}<start_of_image>{% else %}"
-        "{{ p['text'] }}{% endif %}{% endfor %}{% endfor %}",
-                      message[] = "[{\"role\":\"user\",\"content\":[{\"type\":\"image\"},{\"type\":\"text\",\"text\":"
+    static const struct {
+        const char *folder, *mark;
+    } all[] = {{"gemma3", "<start_of_image>"}, {"gemma3-parts", "<start_of_image>"}, {"internvl", "<IMG_CONTEXT>"}};
+    static const char message[] = "[{\"role\":\"user\",\"content\":[{\"type\":\"image\"},{\"type\":\"text\",\"text\":"
                                   "\"\\nno<image_soft_token>\"}]}]";
     const rn_engine_options o = options();
-    for (size_t k = 0; k < 2; k++) {
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         struct seeing x;
         int32_t ids[512], chat_ids[512];
+        char tmpl_text[256];
         rn_error err = {0};
-        if (open_model(&x, all[k], &o)) {
+        snprintf(tmpl_text, sizeof tmpl_text,
+                 "{%% for m in messages %%}{%% for p in m['content'] %%}{%% if p['type'] == 'image' %%}%s{%% else %%}"
+                 "{{ p['text'] }}{%% endif %%}{%% endfor %%}{%% endfor %%}",
+                 all[k].mark);
+        check_note("%s", all[k].folder);
+        if (open_model(&x, all[k].folder, &o)) {
             for (size_t i = 0; i < json_array_size(x.cases); i++) {
                 const json_t *const c = json_array_get(x.cases, i);
                 if (use_case(&x, c)) same_ids(c, ids, tokens_of(&x, &x.req, ids, 512));
@@ -151,7 +156,7 @@ TEST(prompts_and_conversations_have_the_tokens_of_the_processor) {
             rn_request_init(&asked);
             rn_chat_init(&chat);
             if (use_named(&x, "strip") &&
-                CHECK_OK(rn_template_compile(tmpl_text, sizeof tmpl_text - 1, NULL, &tmpl, &err), &err)) {
+                CHECK_OK(rn_template_compile(tmpl_text, strlen(tmpl_text), NULL, &tmpl, &err), &err)) {
                 const size_t n = tokens_of(&x, &x.req, ids, 512);
                 chat.messages = message, chat.n_messages = sizeof message - 1, chat.tmpl = tmpl;
                 chat.pictures = (const rn_picture *const *)x.pictures, chat.n_pictures = 1;

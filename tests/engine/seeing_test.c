@@ -134,12 +134,14 @@ TEST(idefics3_in_tiles_is_as_transformers_has_it) { compare_family("idefics3-spl
 TEST(llava_next_is_as_transformers_has_it) { compare_family("llava-next"); }
 TEST(llava_onevision_is_as_transformers_has_it) { compare_family("llava-onevision"); }
 TEST(gemma3_is_as_transformers_has_it) { compare_family("gemma3"); }
+TEST(internvl_is_as_transformers_has_it) { compare_family("internvl"); }
+TEST(internvl_with_norms_of_queries_is_as_transformers_has_it) { compare_family("internvl-rms"); }
 TEST(gemma3_with_pan_and_scan_is_as_transformers_has_it) { compare_family("gemma3-parts"); }
 
 // Two GGUF files made of the folder: the vision part, which is found beside the model, has the processor's rules, too.
 TEST(converted_models_are_as_transformers_has_them) {
-    static const char *const all[] = {"smolvlm-split",   "idefics3-split", "llava-next",
-                                      "llava-onevision", "gemma3",         "gemma3-parts"};
+    static const char *const all[] = {"smolvlm-split", "idefics3-split", "llava-next", "llava-onevision",
+                                      "gemma3",        "gemma3-parts",   "internvl",   "internvl-rms"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         char path[512], vision[512], folder[64];
         rn_error err = {0};
@@ -156,7 +158,8 @@ TEST(converted_models_are_as_transformers_has_them) {
 
 // ---- every history ------------------------------------------------------------------------------------------------------
 
-static const char *const folders[] = {"smolvlm-split", "llava-next", "llava-onevision", "gemma3", "gemma3-parts"};
+static const char *const folders[] = {"smolvlm-split", "llava-next",   "llava-onevision",
+                                      "gemma3",        "gemma3-parts", "internvl"};
 enum { N_FOLDERS = sizeof folders / sizeof *folders };
 
 static bool run_last(const char *folder, const rn_engine_options *o, struct outcome *out) {

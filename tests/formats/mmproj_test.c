@@ -9,7 +9,7 @@
 
 #define N(rows) (sizeof(rows) / sizeof *(rows))
 
-enum form { FORM_MLP, FORM_OLDER, FORM_IDEFICS3, FORM_QWEN2VL, FORM_GEMMA3 };
+enum form { FORM_MLP, FORM_OLDER, FORM_IDEFICS3, FORM_QWEN2VL, FORM_GEMMA3, FORM_INTERNVL };
 enum { WIDTH = 8, FF = 12, TEXT = 6, PATCH = 2, SIDE = 4, LAYERS = 2 };
 
 struct changed {
@@ -52,7 +52,7 @@ static void add_layers(struct gguf_builder *b, enum form form) {
 }
 
 static void add_keys(struct gguf_builder *b, enum form form) {
-    static const char *const types[] = {"mlp", "mlp", "idefics3", "qwen2vl_merger", "gemma3"};
+    static const char *const types[] = {"mlp", "mlp", "idefics3", "qwen2vl_merger", "gemma3", "internvl"};
     static const float mean[] = {.5F, .5F, .5F}, std[] = {.5F, .25F, .5F};
     gb_str(b, "general.architecture", "clip");
     gb_bool(b, "clip.has_vision_encoder", true);
@@ -82,11 +82,12 @@ static uint8_t *build(const struct changed *c, size_t *n) {
         tensor(&b, "v.patch_embd.weight.1", 4, PATCH, PATCH, 3, WIDTH);
     } else {
         tensor(&b, "v.patch_embd.bias", 1, WIDTH, 1, 1, 1);
-        const uint64_t has_class = c->form == FORM_MLP || c->form == FORM_OLDER;
+        const uint64_t has_class = c->form == FORM_MLP || c->form == FORM_OLDER || c->form == FORM_INTERNVL;
         tensor(&b, "v.position_embd.weight", 2, WIDTH, SIDE / PATCH * (SIDE / PATCH) + has_class, 1, 1);
     }
     if (c->form == FORM_MLP || c->form == FORM_OLDER)
         tensor(&b, "v.class_embd", 1, WIDTH, 1, 1, 1), both(&b, "v.pre_ln", 0, WIDTH);
+    if (c->form == FORM_INTERNVL) tensor(&b, "v.class_embd", 1, WIDTH, 1, 1, 1);
     both(&b, "v.post_ln", 0, WIDTH);
     add_layers(&b, c->form);
     if (c->form == FORM_IDEFICS3) {
@@ -94,6 +95,10 @@ static uint8_t *build(const struct changed *c, size_t *n) {
     } else if (c->form == FORM_GEMMA3) {
         tensor(&b, "mm.input_projection.weight", 2, TEXT, WIDTH, 1, 1);
         tensor(&b, "mm.soft_emb_norm.weight", 1, WIDTH, 1, 1, 1);
+    } else if (c->form == FORM_INTERNVL) {
+        both(&b, "mm.model.mlp.0", 0, 4 * WIDTH);
+        both(&b, "mm.model.mlp.1", 4 * WIDTH, 7);
+        both(&b, "mm.model.mlp.3", 7, TEXT);
     } else {
         both(&b, "mm.0", c->form == FORM_QWEN2VL ? 4 * WIDTH : WIDTH, 7);
         both(&b, "mm.2", 7, TEXT);
@@ -133,6 +138,14 @@ TEST(files_of_llama_cpp_have_a_tower_and_a_projector) {
         {{"idefics3", FORM_IDEFICS3}, "SmolVLM", "vit_gelu_tanh", "linear", 2, TILING_SPLIT, 1},
         {{"with sound", FORM_IDEFICS3, .add = sound}, "SmolVLM", "vit_gelu_tanh", "linear", 2, TILING_SPLIT, 1},
         {{"gemma3", FORM_GEMMA3}, "Gemma 3", "vit_gelu_tanh", "norm_linear", 2, TILING_NONE, 1},
+        {{"internvl", FORM_INTERNVL}, "InternVL", "internvit", "mlp_gelu", 2, TILING_CLOSEST, 0},
+        {{"internvl without a mean", FORM_INTERNVL, "v.blk.0.ln1.bias"},
+         "InternVL",
+         "internvit_rms",
+         "mlp_gelu",
+         2,
+         TILING_CLOSEST,
+         0},
         {{"qwen2vl", FORM_QWEN2VL}, "Qwen2-VL", "qwen2_vit_split", "mlp_gelu", 2, TILING_NONE, 1},
     };
     for (size_t i = 0; i < N(rows); i++) {
@@ -153,7 +166,7 @@ TEST(files_of_llama_cpp_have_a_tower_and_a_projector) {
             CHECK(up && up->ne[1] == FF);
             CHECK_INT(v.info.n_embd_out, TEXT);
             CHECK_INT(v.info.has_newline, rows[i].tiling == TILING_BEST_SIZE);
-            CHECK_INT(v.info.marks != NULL, rows[i].file.form == FORM_IDEFICS3 || rows[i].file.form == FORM_GEMMA3);
+            CHECK_INT(v.info.marks != NULL, rows[i].file.form >= FORM_GEMMA3 || rows[i].file.form == FORM_IDEFICS3);
             vision_files_close(&v);
         }
         free(file);
@@ -206,7 +219,7 @@ TEST(what_is_not_supported_or_wrong_is_refused_by_name) {
         {"a model", FORM_MLP, "general.architecture", other_arch, "'llama' is no vision part (clip)"},
         {"no architecture", FORM_MLP, "general.architecture", NULL, "key general.architecture"},
         {"projector", FORM_MLP, "clip.projector_type", other_type,
-         "'resampler' is not supported: mlp, idefics3, gemma3 and"},
+         "'resampler' is not supported: mlp, idefics3, gemma3, internvl and"},
         {"for sound alone", FORM_MLP, "clip.has_vision_encoder", no_vision, "key clip.has_vision_encoder"},
         {"silu", FORM_MLP, NULL, silu, "key clip.use_silu"},
         {"layers", FORM_MLP, NULL, layers, "features of 2 layers"},

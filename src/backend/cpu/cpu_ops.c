@@ -133,7 +133,9 @@ static void op_add(const struct op_run *x, size_t begin, size_t end) {
 }
 
 static void op_mul(const struct op_run *x, size_t begin, size_t end) {
-    for (size_t r = begin; r < end; r++) x->b->k->mul(run_dst(x, r), run_src(x, r), (size_t)x->o->op.width);
+    const struct op *const o = &x->o->op;
+    for (size_t r = begin; r < end; r++)
+        x->b->k->mul(run_dst(x, r), o->weights.vec ? o->weights.vec : run_src(x, r), (size_t)o->width);
 }
 
 static void op_scale(const struct op_run *x, size_t begin, size_t end) {

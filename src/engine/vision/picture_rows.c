@@ -137,6 +137,11 @@ bool picture_piece_at(const struct vision_info *v, const struct pixels *p, struc
     const struct vision_marks *const marks = v->marks;
     *out = (struct picture_piece){.n_rows = (int32_t)picture_n_rows(v, p, g)};
     if (!marks) return i == 0;
+    if (marks->open) {
+        add_text(out, i == 0 ? marks->open : marks->close);
+        if (i > 0) out->n_rows = 0;
+        return i < 2;
+    }
     out->n_rows = i < p->n_views ? vision_n_out(v, g) : 0;
     if (marks->before) {
         if (i > 0) add_text(out, i == 1 ? marks->first_tile : marks->next_tile);

@@ -41,6 +41,8 @@ static const struct family {
      .mean = HALF, .std = HALF},
     {"Gemma3ImageProcessor", PIPELINE_RESIZE, .side = 224, .has_marks = true, .tiling = TILING_PARTS,
      .filter = RESIZE_BILINEAR, .mean = HALF, .std = HALF},
+    {"GotOcr2ImageProcessor", PIPELINE_RESIZE, .side = 384, .has_marks = true, .tiling = TILING_CLOSEST,
+     .filter = RESIZE_BICUBIC, .mean = CLIP_MEAN, .std = CLIP_STD},
     {"Qwen2VLImageProcessor", PIPELINE_RESIZE_AREA, .filter = RESIZE_BICUBIC, .mean = CLIP_MEAN, .std = CLIP_STD},
 };
 enum { N_FAMILIES = sizeof families / sizeof *families };
@@ -247,6 +249,17 @@ static rn_status read_steps(const struct json_node *of, const struct family *f, 
     return RN_OK;
 }
 
+// Views of the size that the only step resizes to, in its place.
+static rn_status take_square(struct pipeline *out, struct tiling t, rn_error *err) {
+    const struct pipeline_step *const last = &out->steps[0];
+    if (out->n_steps != 1 || last->kind != PIPELINE_RESIZE || last->width != last->height)
+        return fail(err, RN_E_UNSUPPORTED, "members size and do_resize: views that are no squares of one size");
+    t.side = last->width, t.filter = last->filter;
+    out->tiling = t;
+    out->n_steps = 0;
+    return RN_OK;
+}
+
 // Gemma 3's pan and scan, where the file has it on; its numbers are those that the family's processor gives else.
 static rn_status read_parts(const struct json_node *of, const struct family *f, struct pipeline *out, rn_error *err) {
     bool cuts = false;
@@ -256,14 +269,17 @@ static rn_status read_parts(const struct json_node *of, const struct family *f, 
     if (st == RN_OK) st = read_count(of, "pan_and_scan_min_crop_size", PIPELINE_MAX_SIDE, &t.least_part, err);
     if (st == RN_OK) st = read_count(of, "pan_and_scan_max_num_crops", TILING_MAX_TILES, &t.most_parts, err);
     if (st == RN_OK) st = read_number(of, "pan_and_scan_min_ratio_to_activate", 1, 1e6, &t.least_ratio, err);
-    if (st != RN_OK || !cuts) return st;
-    const struct pipeline_step *const last = &out->steps[out->n_steps - 1];
-    if (out->n_steps != 1 || last->kind != PIPELINE_RESIZE || last->width != last->height)
-        return fail(err, RN_E_UNSUPPORTED, "member do_pan_and_scan: parts that are no squares of one size");
-    t.side = last->width, t.filter = last->filter;
-    out->tiling = t;
-    out->n_steps = 0;
-    return RN_OK;
+    return st == RN_OK && cuts ? take_square(out, t, err) : st;
+}
+
+// InternVL's. Its processor cuts whatever crop_to_patches is in the file.
+static rn_status read_closest(const struct json_node *of, const struct family *f, struct pipeline *out,
+                              rn_error *err) {
+    struct tiling t = {.kind = TILING_CLOSEST, .least_tiles = 1, .most_tiles = 12};
+    rn_status st = read_steps(of, f, out, err);
+    if (st == RN_OK) st = read_count(of, "min_patches", TILING_MAX_TILES, &t.least_tiles, err);
+    if (st == RN_OK) st = read_count(of, "max_patches", TILING_MAX_TILES, &t.most_tiles, err);
+    return st == RN_OK && t.most_tiles > 1 ? take_square(out, t, err) : st;
 }
 
 static rn_status read_scale(const struct json_node *of, const struct family *f, struct pipeline *out, rn_error *err) {
@@ -298,7 +314,7 @@ static rn_status find_family(const struct json_node *of, const struct family **o
     }
     return fail(
         err, RN_E_UNSUPPORTED,
-        "image_processor_type %.*s: is not supported; those of CLIP, LLaVA, LLaVA-NeXT, LLaVA-OneVision, SigLIP, SmolVLM, Idefics3, Gemma 3 and Qwen2-VL are",
+        "image_processor_type %.*s: is not supported; those of CLIP, LLaVA, LLaVA-NeXT, LLaVA-OneVision, SigLIP, SmolVLM, Idefics3, Gemma 3, InternVL and Qwen2-VL are",
         name->n_text < 60 ? (int)name->n_text : 60, name->text);
 }
 
@@ -306,7 +322,8 @@ static rn_status (*const readers[])(const struct json_node *, const struct famil
                                     rn_error *) = {[TILING_NONE] = read_steps,
                                                    [TILING_SPLIT] = read_split,
                                                    [TILING_BEST_SIZE] = read_best_size,
-                                                   [TILING_PARTS] = read_parts};
+                                                   [TILING_PARTS] = read_parts,
+                                                   [TILING_CLOSEST] = read_closest};
 
 rn_status preprocessor_read(const char *text, size_t n, struct pipeline *out, rn_error *err) {
     struct json_tree tree = {0};

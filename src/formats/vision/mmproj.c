@@ -20,6 +20,7 @@ static const struct mmproj_kind kinds[] = {
     {"Idefics3", "idefics3", "<image>", .is_linear = true},
     {"Qwen2-VL", "qwen2vl_merger", "<|image_pad|>", .has_frames = true},
     {"Gemma 3", "gemma3", "<image_soft_token>", .has_means = true},
+    {"InternVL", "internvl", "<IMG_CONTEXT>", .is_internvit = true},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -33,6 +34,9 @@ static const struct mmproj_name names[] = {
     {"idefics3", "mm.model.fc.", "mm.2."},
     {"gemma3", "mm.input_projection.", "mm.2."},
     {"gemma3", "mm.soft_emb_norm.", "mm.input_norm."},
+    {"internvl", "mm.model.mlp.0.", "mm.input_norm."},
+    {"internvl", "mm.model.mlp.1.", "mm.0."},
+    {"internvl", "mm.model.mlp.3.", "mm.2."},
 };
 
 const struct mmproj_name *mmproj_name_of(const struct mmproj_kind *kind, const char *name, bool in_file) {
@@ -108,9 +112,10 @@ static rn_status read_kind(struct reading *r, rn_error *err) {
     for (size_t i = 0; i < N_KINDS && !r->kind; i++)
         if (is_text(type, kinds[i].projector)) r->kind = &kinds[i];
     if (!r->kind)
-        return fail(err, RN_E_UNSUPPORTED,
-                    "key clip.projector_type: '%.*s' is not supported: mlp, idefics3, gemma3 and qwen2vl_merger are",
-                    gguf_shown(type.s, type.n), type.s);
+        return fail(
+            err, RN_E_UNSUPPORTED,
+            "key clip.projector_type: '%.*s' is not supported: mlp, idefics3, gemma3, internvl and qwen2vl_merger are",
+            gguf_shown(type.s, type.n), type.s);
     if (r->kind == &kinds[0] && gguf_find(&r->g, MMPROJ_MOST_TILES)) r->kind = mmproj_kind_of("LLaVA-OneVision");
     if (r->kind == &kinds[0] && gguf_find(&r->g, "clip.vision.image_grid_pinpoints"))
         r->kind = mmproj_kind_of("LLaVA-NeXT");
@@ -127,9 +132,10 @@ static rn_status read_activations(struct reading *r, rn_error *err) {
         return fail(err, RN_E_UNSUPPORTED, "key clip.use_%s: is not supported with %s", silu ? "silu" : "gelu",
                     r->kind->projector);
     snprintf(r->tower, sizeof r->tower, "%s",
-             r->kind->has_frames ? has_tensor(&r->g, "v.blk.0.attn_qkv.weight") ? "qwen2_vit" : "qwen2_vit_split"
-             : gelu              ? "vit_gelu_tanh"
-                                 : "vit_gelu_quick");
+             r->kind->is_internvit ? has_tensor(&r->g, "v.blk.0.ln1.bias") ? "internvit" : "internvit_rms"
+             : r->kind->has_frames ? has_tensor(&r->g, "v.blk.0.attn_qkv.weight") ? "qwen2_vit" : "qwen2_vit_split"
+             : gelu                ? "vit_gelu_tanh"
+                                   : "vit_gelu_quick");
     snprintf(r->projector, sizeof r->projector, "%s",
              r->kind->is_linear   ? "linear"
              : r->kind->has_means ? "norm_linear"
@@ -155,7 +161,7 @@ static rn_status read_numbers(struct reading *r, int32_t *n_layer, rn_error *err
     if (st == RN_OK) st = need_count(g, "clip.vision.projection_dim", VISION_MAX_WIDTH, &r->c.n_text, err);
     if (st == RN_OK && !r->kind->has_frames)
         st = need_count(g, "clip.vision.image_size", PIPELINE_MAX_SIDE, &side, err);
-    if (st == RN_OK && (r->kind->is_linear || r->kind->has_means))
+    if (st == RN_OK && (r->kind->is_linear || r->kind->has_means || r->kind->is_internvit))
         st = read_count(g, "clip.vision.projector.scale_factor", 8, &info->n_merge, err);
     if (st == RN_OK && r->kind->has_frames)
         st = read_count(g, "clip.vision.spatial_merge_size", 8, &info->n_merge, err);
@@ -249,6 +255,18 @@ static rn_status set_usual(struct reading *r, rn_error *err) {
         add_step(p, (struct pipeline_step){
                         .kind = PIPELINE_RESIZE_LONG, .width = (uint32_t)longest, .filter = RESIZE_LANCZOS});
         p->tiling = (struct tiling){.kind = TILING_SPLIT, .side = side, .filter = RESIZE_LANCZOS};
+        p->has_marks = true;
+        return st;
+    }
+    if (r->kind->is_internvit) {
+        int32_t least = 1, most = 12;
+        st = read_count(&r->g, "clip.vision.preproc_min_tiles", TILING_MAX_TILES, &least, err);
+        if (st == RN_OK) st = read_count(&r->g, "clip.vision.preproc_max_tiles", TILING_MAX_TILES, &most, err);
+        p->tiling = (struct tiling){.kind = TILING_CLOSEST,
+                                    .side = side,
+                                    .filter = RESIZE_BICUBIC,
+                                    .least_tiles = (uint32_t)least,
+                                    .most_tiles = (uint32_t)most};
         p->has_marks = true;
         return st;
     }
@@ -412,8 +430,9 @@ static rn_status load(struct reading *r, rn_error *err) {
     rn_status st = gguf_read(&r->g, file->data, file->size, err);
     if (st == RN_OK) st = read_kind(r, err);
     if (st != RN_OK) return st;
-    r->c.has_post_norm = r->kind->is_linear || r->kind->has_frames || r->kind->has_means;
-    if (r->c.has_post_norm) info->n_merge = r->kind->has_means ? 4 : 2;
+    r->c.has_post_norm = (r->kind->is_internvit && has_tensor(&r->g, "v.post_ln.weight")) || r->kind->is_linear ||
+                         r->kind->has_frames || r->kind->has_means;
+    if (r->c.has_post_norm || r->kind->is_internvit) info->n_merge = r->kind->has_means ? 4 : 2;
     info->averages = info->sees_itself = r->kind->has_means;
     info->has_coords = r->kind->has_frames;
     info->order = r->kind->is_map ? VISION_AS_MAP : VISION_IN_TURN;

@@ -22,6 +22,7 @@ struct mmproj_kind {
     const char *token;     // its usual token for pictures
     bool is_linear;        // one matrix
     bool has_means;        // a norm and a matrix over means of neighbours; the matrix has inputs as rows in the file
+    bool is_internvit;     // its tower, and a norm and two matrices over neighbours
     bool has_frames;       // patches of two equal frames, a convolution for each
     bool is_map;           // VISION_AS_MAP
 };

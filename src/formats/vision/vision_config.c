@@ -45,6 +45,16 @@ static rn_status read_choice(const struct json_node *of, const char *member, con
 
 // ---- the tower ------------------------------------------------------------------------------------------------------
 
+static const struct choice activations[] = {{"quick_gelu", "vit_gelu_quick"},
+                                            {"gelu_pytorch_tanh", "vit_gelu_tanh"},
+                                            {"gelu_new", "vit_gelu_tanh"},
+                                            {"gelu", "vit_gelu"}};
+static const struct choice internvit_norms[] = {{"layer_norm", "internvit"}, {"rms_norm", "internvit_rms"}};
+static const struct choice internvit_activations[] = {{"gelu", "internvit"}};
+#define CHOICES(list)   (list), sizeof(list) / sizeof *(list)
+#define VIT_NUMBERS     12, 3072, 224
+#define VIT_ACTIVATIONS CHOICES(activations)
+
 // Of each tower: what its members are where config.json has none.
 struct tower_kind {
     const char *type; // model_type
@@ -52,18 +62,18 @@ struct tower_kind {
     float eps;
     int32_t patch_size, n_embd, n_head;
     bool has_class;
+    int32_t n_layer, n_ff, side;
+    const struct choice *acts;
+    size_t n_acts;
 };
 static const struct tower_kind towers[] = {
-    {"clip_vision_model", "vit_gelu_quick", 1e-5f, 32, 768, 12, true},
-    {"siglip_vision_model", "vit_gelu_tanh", 1e-6f, 16, 768, 12, false},
-    {"idefics3_vision", "vit_gelu_tanh", 1e-6f, 32, 1152, 16, false}, // SigLIP's, as the next one
-    {"smolvlm_vision", "vit_gelu_tanh", 1e-6f, 32, 1152, 16, false},
+    {"clip_vision_model", "vit_gelu_quick", 1e-5f, 32, 768, 12, true, VIT_NUMBERS, VIT_ACTIVATIONS},
+    {"siglip_vision_model", "vit_gelu_tanh", 1e-6f, 16, 768, 12, false, VIT_NUMBERS, VIT_ACTIVATIONS},
+    // SigLIP's, as the next one.
+    {"idefics3_vision", "vit_gelu_tanh", 1e-6f, 32, 1152, 16, false, VIT_NUMBERS, VIT_ACTIVATIONS},
+    {"smolvlm_vision", "vit_gelu_tanh", 1e-6f, 32, 1152, 16, false, VIT_NUMBERS, VIT_ACTIVATIONS},
+    {"internvl_vision", "internvit", 1e-6f, 14, 1024, 16, true, 24, 4096, 448, CHOICES(internvit_activations)},
 };
-
-static const struct choice activations[] = {{"quick_gelu", "vit_gelu_quick"},
-                                            {"gelu_pytorch_tanh", "vit_gelu_tanh"},
-                                            {"gelu_new", "vit_gelu_tanh"},
-                                            {"gelu", "vit_gelu"}};
 
 static rn_status find_tower(const struct json_node *of, const struct tower_kind **out, rn_error *err) {
     const struct json_node *type;
@@ -75,9 +85,10 @@ static rn_status find_tower(const struct json_node *of, const struct tower_kind 
             *out = &towers[i];
             return RN_OK;
         }
-    return fail(err, RN_E_UNSUPPORTED,
-                "member model_type: \"%.*s\" is not supported: clip_vision_model, siglip_vision_model",
-                config_shown(type), type->text);
+    return fail(
+        err, RN_E_UNSUPPORTED,
+        "member model_type: \"%.*s\" is not supported: clip_vision_model, siglip_vision_model, internvl_vision",
+        config_shown(type), type->text);
 }
 
 // Features are hidden_states[feature_layer]: so many layers run, and no norm behind them.
@@ -141,12 +152,26 @@ rn_status vision_set_grid(struct vision_info *out, int32_t side, bool is_any, rn
     return RN_OK;
 }
 
+// A number, or a list of two equal ones.
+static rn_status read_side(const struct json_node *of, const char *name, int64_t max, int32_t *out, rn_error *err) {
+    const struct json_node *const v = json_member(of, name);
+    int64_t sides[2] = {0};
+    if (!v || v->kind != JSON_ARRAY) return read_count(of, name, max, out, err);
+    if (v->n_items != 2) return fail(err, RN_E_FORMAT, "member %s: %u items, must be 2", name, v->n_items);
+    rn_status st = json_int(json_first(v), 1, max, &sides[0], err);
+    if (st == RN_OK) st = json_int(json_next(json_first(v)), 1, max, &sides[1], err);
+    if (st == RN_OK && sides[0] != sides[1])
+        st = fail(err, RN_E_UNSUPPORTED, "%" PRId64 " x %" PRId64 ", squares are read", sides[0], sides[1]);
+    *out = (int32_t)sides[0];
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
+}
+
 static rn_status read_grid(const struct json_node *of, const struct tower_kind *kind, struct vision_info *out,
                            rn_error *err) {
-    int32_t side = 224, channels = 3;
+    int32_t side = kind->side, channels = 3;
     out->patch_size = kind->patch_size, out->has_class = kind->has_class;
-    rn_status st = read_count(of, "image_size", PIPELINE_MAX_SIDE, &side, err);
-    if (st == RN_OK) st = read_count(of, "patch_size", VISION_MAX_PATCH, &out->patch_size, err);
+    rn_status st = read_side(of, "image_size", PIPELINE_MAX_SIDE, &side, err);
+    if (st == RN_OK) st = read_side(of, "patch_size", VISION_MAX_PATCH, &out->patch_size, err);
     if (st == RN_OK) st = read_count(of, "num_channels", 1024, &channels, err);
     if (st != RN_OK) return st;
     if (channels != 3) return fail(err, RN_E_UNSUPPORTED, "member num_channels: %" PRId32 ", 3 are read", channels);
@@ -159,12 +184,12 @@ static rn_status read_tower(struct package *p, const struct json_node *of, int64
     rn_status st = find_tower(of, &kind, err);
     if (st != RN_OK) return st;
     const char *arch = kind->arch;
-    int32_t n_layer = 12;
+    int32_t n_layer = kind->n_layer;
     struct hparams h = {.file_type = "model",
                         .is_checked = true,
                         .n_embd = kind->n_embd,
                         .n_head = kind->n_head,
-                        .n_ff = 3072,
+                        .n_ff = kind->n_ff,
                         .norm_eps = kind->eps};
     const struct json_node *const eps = json_member(of, "layer_norm_eps");
     st = read_count(of, "hidden_size", VISION_MAX_WIDTH, &h.n_embd, err);
@@ -172,8 +197,9 @@ static rn_status read_tower(struct package *p, const struct json_node *of, int64
     if (st == RN_OK) st = read_count(of, "num_hidden_layers", VISION_MAX_LAYERS, &n_layer, err);
     if (st == RN_OK) st = read_count(of, "num_attention_heads", h.n_embd, &h.n_head, err);
     if (st == RN_OK && eps) st = json_float(eps, 1e-12, 1, &h.norm_eps, err);
-    if (st == RN_OK)
-        st = read_choice(of, "hidden_act", activations, sizeof activations / sizeof *activations, &arch, err);
+    if (st == RN_OK) st = read_choice(of, "hidden_act", kind->acts, kind->n_acts, &arch, err);
+    if (st == RN_OK && kind->acts == internvit_activations)
+        st = read_choice(of, "norm_type", CHOICES(internvit_norms), &arch, err);
     if (st == RN_OK) st = read_grid(of, kind, info, err);
     if (st != RN_OK) return st;
     return vision_set_tower(p, &h, arch, info, n_layer, feature_layer, err);
@@ -446,6 +472,57 @@ static rn_status read_gemma3(const struct folder *f, const struct json_node *roo
     return RN_OK;
 }
 
+static const struct vision_marks internvl_marks = {.open = "<img>", .close = "</img>"};
+
+// The inverse of a whole number.
+static rn_status read_ratio(const struct json_node *of, const char *name, int32_t *out, rn_error *err) {
+    const struct json_node *const v = json_member(of, name);
+    double ratio = 0.5;
+    const rn_status st = v ? json_double(v, 1.0 / 8, 1, &ratio, err) : RN_OK;
+    if (st != RN_OK) return fail_in(err, st, "member %s", name);
+    *out = (int32_t)(1 / ratio);
+    if (1.0 / *out == ratio) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "member %s: %g is not the inverse of a whole number", name, ratio);
+}
+
+static rn_status read_flag(const struct json_node *of, const char *name, bool *out, rn_error *err) {
+    const struct json_node *const v = json_member(of, name);
+    const rn_status st = v ? json_bool(v, out, err) : RN_OK;
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
+}
+
+// InternVL 2.5 and 3 (2412.05271, 2504.10479), as transformers writes them.
+static rn_status read_internvl(const struct folder *f, const struct json_node *root, struct vision_files *v,
+                               struct vision_config *out, rn_error *err) {
+    static const struct choice patches_alone[] = {{"default", ""}};
+    const struct json_node *tower = NULL, *text = NULL;
+    const char *takes = "";
+    int64_t layer = -1;
+    bool pools = true, has_places = true;
+    (void)f;
+    *out = (struct vision_config){.projector = "mlp_gelu", .n_text = 4096, .marks = &internvl_marks};
+    v->info.image_token = 151667; // InternVLConfig's
+    rn_status st = need_object(root, "vision_config", &tower, err);
+    if (st == RN_OK) st = need_object(root, "text_config", &text, err);
+    if (st == RN_OK) st = read_count(text, "hidden_size", VISION_MAX_WIDTH, &out->n_text, err);
+    if (st == RN_OK) st = read_ratio(root, "downsample_ratio", &v->info.n_merge, err);
+    if (st == RN_OK) st = read_choice(root, "projector_hidden_act", gelu_alone, 2, &out->projector, err);
+    if (st == RN_OK) st = read_choice(root, "vision_feature_select_strategy", patches_alone, 1, &takes, err);
+    if (st == RN_OK) st = read_feature_layer(root, "vision_feature_layer", &layer, err);
+    if (st == RN_OK) st = read_flag(tower, "use_mean_pooling", &pools, err);
+    if (st == RN_OK) st = read_flag(tower, "use_absolute_position_embeddings", &has_places, err);
+    if (st == RN_OK && !has_places)
+        st = fail(err, RN_E_UNSUPPORTED, "member use_absolute_position_embeddings: false is not supported");
+    if (st != RN_OK) return st;
+    st = read_tower(v->tower, tower, layer, &v->info, err);
+    if (st != RN_OK) return fail_in(err, st, "member vision_config");
+    out->has_post_norm = layer == -1 && !pools;
+    if (v->info.grid % v->info.n_merge != 0)
+        return fail(err, RN_E_FORMAT, "%" PRId32 " x %" PRId32 " patches are no whole number of blocks of %" PRId32,
+                    v->info.grid, v->info.grid, v->info.n_merge);
+    return RN_OK;
+}
+
 static const struct family {
     const char *class_name, *name;
     rn_status (*read)(const struct folder *, const struct json_node *, struct vision_files *, struct vision_config *,
@@ -459,6 +536,7 @@ static const struct family {
     {"SmolVLMForConditionalGeneration", "SmolVLM", read_smolvlm},
     {"Idefics3ForConditionalGeneration", "Idefics3", read_smolvlm},
     {"Gemma3ForConditionalGeneration", "Gemma 3", read_gemma3},
+    {"InternVLForConditionalGeneration", "InternVL", read_internvl},
 };
 
 static rn_status find_family(const struct json_node *root, const struct family **out, rn_error *err) {
@@ -510,7 +588,10 @@ const struct vision_marks *vision_marks_of(const char *family) {
     static const struct {
         const char *family;
         const struct vision_marks *marks;
-    } all[] = {{"SmolVLM", &tile_marks}, {"Idefics3", &tile_marks}, {"Gemma 3", &gemma3_marks}};
+    } all[] = {{"SmolVLM", &tile_marks},
+               {"Idefics3", &tile_marks},
+               {"Gemma 3", &gemma3_marks},
+               {"InternVL", &internvl_marks}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(family, all[i].family) == 0) return all[i].marks;
     return NULL;

@@ -28,7 +28,8 @@ struct vision_marks {
     // text around them as one; NULL: there are none. Then, before the first tile and before each other one.
     const char *before, *before_tiles, *after;
     const char *first_tile, *next_tile;
-    const char *place; // what stands for a picture in a prompt; NULL: the token for pictures
+    const char *open, *close; // around all rows of a picture, which stand together; NULL: there are none
+    const char *place;        // what stands for a picture in a prompt; NULL: the token for pictures
 };
 
 struct vision_info {

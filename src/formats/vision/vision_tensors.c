@@ -36,8 +36,26 @@ static const struct vision_row tower_rows[] = {
     {"blocks.%d.mlp.fc1", "v.blk.%d.ffn_up", true, false, false},
     {"blocks.%d.mlp.fc2", "v.blk.%d.ffn_down", true, false, false},
     {"merger.ln_q", "v.post_ln", true, false, true},
+    // InternVL's.
+    {"embeddings.cls_token", "v.class_embd", false, false, false},
+    {"embeddings.patch_embeddings.projection", "v.patch_embd", true, true, false},
+    {"embeddings.position_embeddings", "v.position_embd.weight", false, false, false},
+    {"layernorm", "v.post_ln", true, false, true},
+    {"encoder.layer.%d.layernorm_before", "v.blk.%d.ln1", true, false, false},
+    {"encoder.layer.%d.layernorm_after", "v.blk.%d.ln2", true, false, false},
+    {"encoder.layer.%d.attention.q_proj", "v.blk.%d.attn_q", true, false, false},
+    {"encoder.layer.%d.attention.k_proj", "v.blk.%d.attn_k", true, false, false},
+    {"encoder.layer.%d.attention.v_proj", "v.blk.%d.attn_v", true, false, false},
+    {"encoder.layer.%d.attention.q_norm", "v.blk.%d.attn_q_norm", true, false, false},
+    {"encoder.layer.%d.attention.k_norm", "v.blk.%d.attn_k_norm", true, false, false},
+    {"encoder.layer.%d.attention.projection_layer", "v.blk.%d.attn_out", true, false, false},
+    {"encoder.layer.%d.lambda_1", "v.blk.%d.ls1.weight", false, false, false},
+    {"encoder.layer.%d.lambda_2", "v.blk.%d.ls2.weight", false, false, false},
+    {"encoder.layer.%d.mlp.fc1", "v.blk.%d.ffn_up", true, false, false},
+    {"encoder.layer.%d.mlp.fc2", "v.blk.%d.ffn_down", true, false, false},
 };
 static const struct vision_row projector_rows[] = {
+    {"layer_norm", "mm.input_norm", true, false, false}, // InternVL's
     {"linear_1", "mm.0", true, false, false},
     {"linear_2", "mm.2", true, false, false},
     // VILA's, with a norm before them or without.
@@ -56,12 +74,12 @@ static const struct vision_row projector_rows[] = {
 static const struct {
     const char *fronts[5]; // the first that fits is taken off; in a folder of the part alone there may be none
     // Behind the front, of what nothing reads here: buffers of older checkpoints, a pooling head, the other part.
-    const char *left_out[4];
+    const char *left_out[5];
     const struct vision_row *rows;
     size_t n_rows;
 } parts[] = {
     [VISION_TOWER] = {{"vision_tower.vision_model.", "vision_tower.", "vision_model.", "visual."},
-                      {"embeddings.position_ids", "head.", "merger.mlp."},
+                      {"embeddings.position_ids", "embeddings.mask_token", "head.", "merger.mlp."},
                       tower_rows,
                       sizeof tower_rows / sizeof *tower_rows},
     [VISION_PROJECTOR] = {{"multi_modal_projector.", "visual.merger.", "connector.modality_projection.", "image_"},
@@ -132,8 +150,9 @@ static rn_status add(struct package *p, const struct vision_row *r, const char *
         ne[1] = t->dims[0];
         n_dims = 2;
     } else {
+        while (t->n_dims > 2 && n_dims > 1 && t->dims[t->n_dims - n_dims] == 1) n_dims--; // [1][1][n_embd]
         if (n_dims < 1 || n_dims > 2) return fail(err, RN_E_FORMAT, "%d dimensions, 1 or 2 are needed", n_dims);
-        for (int d = 0; d < n_dims; d++) ne[d] = t->dims[n_dims - 1 - d];
+        for (int d = 0; d < n_dims; d++) ne[d] = t->dims[t->n_dims - 1 - d];
     }
     const struct tensor_claim claim = {.name = name,
                                        .n_name = (uint32_t)strlen(name),
