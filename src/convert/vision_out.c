@@ -93,6 +93,64 @@ static bool add_turned(struct out *o, const struct tensor_view *of, const char *
     return true;
 }
 
+// Rows of queries or keys with the pairs of each head side by side.
+static bool add_pairs(struct out *o, const struct tensor_view *of) {
+    const size_t n_head = (size_t)package_hparams(o->v->tower)->n_head, n_each = (size_t)of->ne[1] / n_head;
+    uint8_t *const data = arena_alloc(&o->mem, of->n_bytes), *to = data;
+    struct tensor_view *const t = data ? add(o, of, of->name, false) : NULL;
+    if (!t) return false;
+    for (size_t row = 0; row < n_head * n_each; row++, to += of->row_bytes) {
+        const size_t in_head = row % n_each, from = row - in_head + in_head % 2 * (n_each / 2) + in_head / 2;
+        memcpy(to, of->data + from * of->row_bytes, of->row_bytes);
+    }
+    t->data = data;
+    return true;
+}
+
+// The inverse of vision_order_merger().
+static bool add_merger(struct out *o, const struct tensor_view *of) {
+    const size_t n_patches = (size_t)o->v->info.n_merge * (size_t)o->v->info.n_merge,
+                 n_each = (size_t)of->ne[0] / n_patches, size = of->row_bytes / (size_t)of->ne[0];
+    uint8_t *const data = arena_alloc(&o->mem, of->n_bytes), *to = data;
+    struct tensor_view *const t = data ? add(o, of, of->name, false) : NULL;
+    if (!t) return false;
+    for (size_t row = 0; row < (size_t)of->ne[1]; row++)
+        for (size_t i = 0; i < n_each; i++)
+            for (size_t patch = 0; patch < n_patches; patch++, to += size)
+                memcpy(to, of->data + row * of->row_bytes + (patch * n_each + i) * size, size);
+    t->data = data;
+    return true;
+}
+
+// The embedding of the token between lines, where the folder's text model has it: llama.cpp reads it from this file.
+static rn_status add_break(struct out *o, const char *dir) {
+    static const char token[] = "[IMG_BREAK]", name[] = MMPROJ_BREAK;
+    const struct package_options opt = {.load = FILE_LOAD_MAP};
+    package *text = NULL;
+    rn_status st = package_open(dir, &opt, &text, o->err);
+    if (st != RN_OK) return st;
+    const struct vocab *const v = package_vocab(text);
+    const struct tensor_view *const rows = package_tensor(text, "token_embd.weight");
+    int32_t at = 0;
+    while (at < v->n_tokens &&
+           (v->tokens[at].text.n != sizeof token - 1 || memcmp(v->tokens[at].text.s, token, sizeof token - 1) != 0))
+        at++;
+    if (rows && at < v->n_tokens && (uint64_t)at < rows->ne[1]) {
+        const size_t n = (size_t)rows->ne[0], n_bytes = n * sizeof(float);
+        float *const data = arena_alloc(&o->mem, n_bytes);
+        struct tensor_view made = {.type = TENSOR_F32,
+                                   .n_dims = 1,
+                                   .ne = {n, 1, 1, 1},
+                                   .n_bytes = n_bytes,
+                                   .row_bytes = n_bytes,
+                                   .data = (const uint8_t *)data};
+        if (data) tensor_type_info(rows->type)->dequantize_row(rows->data + (size_t)at * rows->row_bytes, data, n);
+        if (!data || !add(o, &made, name, true)) st = fail(o->err, RN_E_NOMEM, "vision part: out of memory");
+    }
+    package_close(text);
+    return st;
+}
+
 static bool add_tensor(struct out *o, const struct tensor_view *t) {
     const char *const qkv = strstr(t->name, "attn_qkv");
     char name[128];
@@ -105,6 +163,9 @@ static bool add_tensor(struct out *o, const struct tensor_view *t) {
     if (is(name, "model.image_newline")) snprintf(name, sizeof name, "v.image_newline");
     const struct mmproj_name *const other = mmproj_name_of(o->kind, t->name, false);
     if (other) snprintf(name, sizeof name, "%s%s", other->file, t->name + strlen(other->own));
+    if (o->kind->is_pixtral && (strstr(t->name, ".attn_q.weight") || strstr(t->name, ".attn_k.weight")))
+        return add_pairs(o, t);
+    if (is(t->name, "mm.patch_merger.weight")) return add_merger(o, t);
     if (o->kind->has_means && is(t->name, "mm.2.weight")) return add_turned(o, t, name);
     const bool is_patches = is(name, "v.patch_embd.weight");
     struct tensor_view *const made =
@@ -117,6 +178,7 @@ static rn_status add_tensors(struct out *o) {
     const package *const parts[] = {o->v->tower, o->v->projector};
     bool ok = true;
     for (size_t p = 0; p < 2; p++) o->max += 3 * package_n_tensors(parts[p]);
+    o->max++;
     o->views = arena_alloc(&o->mem, o->max * sizeof *o->views);
     o->plans = arena_alloc(&o->mem, o->max * sizeof *o->plans);
     ok = o->views && o->plans;
@@ -163,14 +225,19 @@ static void put_tower(const struct out *o) {
     const struct vision_info *const info = &o->v->info;
     const struct hparams *const h = package_hparams(o->v->tower);
     gguf_writer *const w = o->w;
-    const uint32_t side =
-        info->grid ? (uint32_t)(info->grid * info->patch_size) : 560; // llama.cpp's, where any is read
+    const uint32_t side = o->kind->is_pixtral ? info->pipeline.steps[0].width
+                          : info->grid        ? (uint32_t)(info->grid * info->patch_size)
+                                              : 560; // llama.cpp's, where any is read
     gguf_put_string(w, "general.architecture", text_of("clip"));
     gguf_put_string(w, "general.type", text_of("mmproj"));
     gguf_put_bool(w, "clip.has_vision_encoder", true);
     gguf_put_string(w, "clip.projector_type", text_of(o->kind->projector));
     if (strncmp(h->arch, "vit_gelu", 8) == 0 || o->kind->is_internvit)
         gguf_put_bool(w, "clip.use_gelu", !is(h->arch, "vit_gelu_quick"));
+    if (o->kind->is_pixtral)
+        gguf_put_bool(w, is(h->arch, "pixtral_vit_silu") ? "clip.use_silu" : "clip.use_gelu", true);
+    if (o->kind->is_pixtral && package_hparams(o->v->projector)->norm_eps != h->norm_eps)
+        gguf_put_f32(w, MMPROJ_EPS, package_hparams(o->v->projector)->norm_eps);
     gguf_put_u32(w, "clip.vision.image_size", side);
     gguf_put_u32(w, "clip.vision.patch_size", (uint32_t)info->patch_size);
     gguf_put_u32(w, "clip.vision.embedding_length", (uint32_t)h->n_embd);
@@ -187,14 +254,15 @@ static void put_family(const struct out *o) {
                                                                       package_hparams(o->v->projector)->arch;
     if (o->kind->is_linear || o->kind->has_means || o->kind->is_internvit) {
         gguf_put_u32(o->w, "clip.vision.projector.scale_factor", (uint32_t)info->n_merge);
-    } else if (o->kind->has_frames) {
+    } else if (o->kind->has_frames || o->kind->is_pixtral) {
         gguf_put_u32(o->w, "clip.vision.spatial_merge_size", (uint32_t)info->n_merge);
     } else { // layers behind it are not in the file
         gguf_put_array(o->w, "clip.vision.feature_layer", GGUF_I32, 1);
         gguf_put_item_i32(o->w, package_hparams(o->v->tower)->n_layer);
     }
     if (is(tower, "vit_gelu")) gguf_put_string(o->w, MMPROJ_TOWER, text_of(tower));
-    if (is(projector, "mlp_gelu_tanh")) gguf_put_string(o->w, MMPROJ_PROJECTOR, text_of(projector));
+    if (is(projector, "mlp_gelu_tanh") || is(projector, "merge_mlp_gelu_tanh"))
+        gguf_put_string(o->w, MMPROJ_PROJECTOR, text_of(projector));
     if (info->most_tiles) gguf_put_u32(o->w, MMPROJ_MOST_TILES, (uint32_t)info->most_tiles);
     if (info->image_token >= 0) gguf_put_u32(o->w, MMPROJ_TOKEN, (uint32_t)info->image_token);
 }
@@ -220,6 +288,9 @@ static rn_status check_form(const struct out *o, const char *dir, rn_error *err)
     if (!o->kind)
         return fail(err, RN_E_UNSUPPORTED, "%s: the vision part of %s has no form as a mmproj file", dir,
                     info->family);
+    if (o->kind->is_pixtral && package_hparams(o->v->tower)->rope_theta != 10000)
+        return fail(err, RN_E_UNSUPPORTED, "%s: a tower with rope_theta %g has no form in a mmproj file", dir,
+                    (double)package_hparams(o->v->tower)->rope_theta);
     if (info->has_class && info->keeps_class)
         return fail(err, RN_E_UNSUPPORTED, "%s: a class row among features has no form in a mmproj file", dir);
     return RN_OK;
@@ -234,6 +305,7 @@ static rn_status write_file(struct out *o, const char *dir, const char *path, rn
     if (st == RN_OK) st = convert_options_read(NULL, &opt, &mix, err);
     if (st == RN_OK) st = processor_text(dir, &o->v->info, &text, &n_text, err);
     if (st == RN_OK) st = add_tensors(o);
+    if (st == RN_OK && o->kind->is_pixtral) st = add_break(o, dir);
     if (st == RN_OK) st = gguf_writer_create(path, GGUF_DEFAULT_ALIGNMENT, &o->w, err);
     if (st == RN_OK) {
         put_tower(o);

@@ -40,8 +40,10 @@ struct rn_picture_processor {
 // Of a folder the file, also where the family is not supported; a mmproj file has it among others.
 static rn_status open_pipeline(const char *path, struct pipeline *out, rn_error *err) {
     struct vision_files v;
-    if (path_is_folder(path)) return preprocessor_open(path, out, err);
-    const rn_status st = vision_files_open_of(path, &v, err);
+    rn_status st = RN_OK;
+    if (path_is_folder(path)) st = preprocessor_open(path, out, err);
+    if (st != RN_OK || (path_is_folder(path) && !out->takes_patches)) return st;
+    st = vision_files_open_of(path, &v, err);
     if (st == RN_OK) *out = v.info.pipeline;
     if (st == RN_OK) vision_files_close(&v);
     return st;

@@ -53,6 +53,20 @@ static rn_status resize_area(const struct pipeline_step *s, const struct bitmap 
     return bitmap_resize(from, s->filter, (uint64_t)to_width, (uint64_t)to_height, to, err);
 }
 
+static double up_to_multiple(double n, double of) { return (floor((n - 1) / of) + 1) * of; }
+
+static rn_status resize_within(const struct pipeline *p, const struct pipeline_step *s, const struct bitmap *from,
+                               struct bitmap *to, rn_error *err) {
+    const double block = fmax(1, p->patch_size * p->merge_size); // without a tower: any size
+    double ratio = fmax(1, fmax((double)from->height / s->height, (double)from->width / s->width)), width, height;
+    for (;; ratio *= 1.01) { // where sides of whole blocks are still too many pixels
+        width = up_to_multiple(fmax(1, floor(from->width / ratio)), block);
+        height = up_to_multiple(fmax(1, floor(from->height / ratio)), block);
+        if (width * height <= s->max_pixels || (width <= block && height <= block)) break;
+    }
+    return bitmap_resize(from, s->filter, (uint64_t)width, (uint64_t)height, to, err);
+}
+
 static int64_t half_down(int64_t n) { return n >= 0 ? n / 2 : -((1 - n) / 2); }
 
 static rn_status crop(const struct pipeline_step *s, const struct bitmap *from, struct bitmap *to, rn_error *err) {
@@ -72,6 +86,7 @@ static rn_status run_step(const struct pipeline *p, const struct pipeline_step *
     case PIPELINE_RESIZE_EDGE: return resize_edge(s, from, to, err);
     case PIPELINE_RESIZE_LONG: return resize_long(s, from, to, err);
     case PIPELINE_RESIZE_AREA: return resize_area(s, from, to, err);
+    case PIPELINE_RESIZE_WITHIN: return resize_within(p, s, from, to, err);
     case PIPELINE_CROP: return crop(s, from, to, err);
     }
     return fail(err, RN_E_INTERNAL, "unknown step");

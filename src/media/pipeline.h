@@ -17,7 +17,8 @@ enum pipeline_step_kind {
     PIPELINE_RESIZE_EDGE, // the shorter side to `width`, the other one by ratio, rounded down
     PIPELINE_RESIZE_LONG, // Idefics3: the longer side to `width`, the other one by ratio, rounded down and then up to an even number
     PIPELINE_RESIZE_AREA, // Qwen2-VL: sides are multiples of `width`, the area between min_pixels and max_pixels
-    PIPELINE_CROP,        // width x height of the middle; what is beyond the picture is black
+    PIPELINE_RESIZE_WITHIN, // Pixtral: within width x height, by ratio, rounded down; then up to whole blocks of patches, of at most max_pixels
+    PIPELINE_CROP, // width x height of the middle; what is beyond the picture is black
 };
 
 enum { PIPELINE_MAX_STEPS = 4, PIPELINE_MAX_SIDE = 4096 };
@@ -32,6 +33,7 @@ struct pipeline_step {
 struct pipeline {
     struct pipeline_step steps[PIPELINE_MAX_STEPS];
     size_t n_steps;
+    bool takes_patches;     // of the tower: patch_size, patch_frames and merge_size are not the processor's to say
     bool has_marks;         // the processor writes the family's marks around pictures (struct vision_marks)
     struct tiling tiling;   // behind the steps: the picture in views, each an input of the tower
     double rescale;         // what a byte is multiplied with

@@ -85,6 +85,8 @@ struct arch {
     // Heads are rotated by a patch's place in its grid: the first half of the pairs by its row, coordinate 2, the others by its
     // column, coordinate 3, each half with the frequencies of half as many dimensions (Qwen2-VL's tower).
     bool rope_grid;
+    // Then the halves take turns among the frequencies of all dimensions, the row the first one (Pixtral's).
+    bool rope_grid_turns;
     // All rows of a sequence are one step, after which nothing reads its keys and values: layers take turns on the pages of one.
     bool is_one_step;
     bool tiled_heads;  // struct recurrence: is_tiled

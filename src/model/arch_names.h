@@ -238,6 +238,7 @@ enum role {
     ROLE_ROW_KINDS,
     ROLE_ATTN_SCALE, // of a layer's outputs, number by number
     ROLE_FFN_SCALE,
+    ROLE_MERGER,  // of a projector: patches to one row
     ROLE_NEWLINE, // of a projector
     N_ROLES
 };

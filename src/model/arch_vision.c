@@ -130,6 +130,35 @@ static const struct arch qwen2_vit_split = { // as mmproj files have it
     .rope_grid = true,
     .is_one_step = true};
 
+// Pixtral's (2410.07073): norms without a mean, a gate, no biases. In mmproj files the pairs of heads stand side by side.
+static const struct tensor_spec pixtral_vit_tensors[] = {
+    {ROLE_PATCH, "v.patch_embd.weight", DIM_PATCH, DIM_EMBD},  {ROLE_EMBD_NORM, "v.pre_ln.weight", DIM_EMBD},
+    {ROLE_ATTN_NORM, "v.blk.%d.ln1.weight", DIM_EMBD},         {ROLE_FFN_NORM, "v.blk.%d.ln2.weight", DIM_EMBD},
+    {ROLE_Q, "v.blk.%d.attn_q.weight", DIM_EMBD, DIM_Q},       {ROLE_K, "v.blk.%d.attn_k.weight", DIM_EMBD, DIM_K},
+    {ROLE_V, "v.blk.%d.attn_v.weight", DIM_EMBD, DIM_V},       {ROLE_O, "v.blk.%d.attn_out.weight", DIM_O, DIM_EMBD},
+    {ROLE_GATE, "v.blk.%d.ffn_gate.weight", DIM_EMBD, DIM_FF}, {ROLE_UP, "v.blk.%d.ffn_up.weight", DIM_EMBD, DIM_FF},
+    {ROLE_DOWN, "v.blk.%d.ffn_down.weight", DIM_FF, DIM_EMBD},
+};
+static const struct op_spec pixtral_vit_begin[] = {{OP_VECTOR, .dst = BUF_INPUT},
+                                                   LINEAR(BUF_INPUT, BUF_X, ROLE_PATCH, ROLE_NONE),
+                                                   RMS_NORM(BUF_X, BUF_X, ROLE_EMBD_NORM)};
+#define PIXTRAL_VIT(name, fn, halves)                                                                                \
+    static const struct op_spec name##_layer[] = {RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),                       \
+                                                  OPS_QKV(BUF_NORMED),                                               \
+                                                  OPS_ROPE,                                                          \
+                                                  OPS_ATTEND,                                                        \
+                                                  ADD(BUF_DELTA, BUF_X),                                             \
+                                                  RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),                        \
+                                                  OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, fn),                          \
+                                                  ADD(BUF_DELTA, BUF_X)};                                            \
+    static const struct arch name = {                                                                                \
+        TENSORS(pixtral_vit_tensors), BEGIN(pixtral_vit_begin), LAYER(name##_layer),     END(vit_end),               \
+        .rope_halves = halves,        .rope_grid = true,        .rope_grid_turns = true, .is_one_step = true}
+PIXTRAL_VIT(pixtral_vit_silu, ACT_FN_SILU, true);
+PIXTRAL_VIT(pixtral_vit_gelu, ACT_FN_GELU, true);
+PIXTRAL_VIT(pixtral_vit_silu_pairs, ACT_FN_SILU, false);
+PIXTRAL_VIT(pixtral_vit_gelu_pairs, ACT_FN_GELU, false);
+
 // ---- projectors -------------------------------------------------------------------------------------------------------
 //
 // LLaVA-1.5's mlp2x_gelu (2310.03744), and VILA's, with a norm before it.
@@ -151,6 +180,23 @@ static const struct op_spec mlp_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF_HI
 MLP(mlp_gelu, ACT_FN_GELU);
 MLP(mlp_gelu_tanh, ACT_FN_GELU_TANH);
 
+// Mistral 3's: a norm of each patch, merged ones to one row of a patch's width, then LLaVA's.
+static const struct tensor_spec merge_mlp_tensors[] = {
+    {ROLE_EMBD_NORM, "mm.input_norm.weight", DIM_HEAD},
+    {ROLE_MERGER, "mm.patch_merger.weight", DIM_PATCH, DIM_Q_LORA},
+    MATRIX_AND_BIAS(ROLE_UP, "mm.0", DIM_Q_LORA, DIM_FF),
+    MATRIX_AND_BIAS(ROLE_DOWN, "mm.2", DIM_FF, DIM_EMBD),
+};
+#define MERGE_MLP(name, fn)                                                                                          \
+    static const struct op_spec name##_begin[] = {                                                                   \
+        {OP_VECTOR, .dst = BUF_INPUT},                                                                               \
+        {OP_RMS_NORM, .src = BUF_INPUT, .dst = BUF_INPUT, .vec = ROLE_EMBD_NORM, .heads = DIM_HEADS},                \
+        LINEAR(BUF_INPUT, BUF_LATENT, ROLE_MERGER, ROLE_NONE),                                                       \
+        OPS_FFN_PLAIN(BUF_LATENT, BUF_X, fn)};                                                                       \
+    static const struct arch name = {TENSORS(merge_mlp_tensors), BEGIN(name##_begin), END(mlp_end)}
+MERGE_MLP(merge_mlp_gelu, ACT_FN_GELU);
+MERGE_MLP(merge_mlp_gelu_tanh, ACT_FN_GELU_TANH);
+
 // SmolVLM's (2504.05299).
 static const struct tensor_spec linear_tensors[] = {MATRIX_AND_BIAS(ROLE_DOWN, "mm.2", DIM_PATCH, DIM_EMBD)};
 static const struct op_spec linear_begin[] = {{OP_VECTOR, .dst = BUF_INPUT},
@@ -171,10 +217,23 @@ static const struct {
     const char *name;
     const struct arch *arch;
 } rows[] = {
-    {"vit_gelu", &vit_gelu},       {"vit_gelu_tanh", &vit_gelu_tanh},     {"vit_gelu_quick", &vit_gelu_quick},
-    {"internvit", &internvit},     {"internvit_rms", &internvit_rms},     {"qwen2_vit", &qwen2_vit},
-    {"mlp_gelu", &mlp_gelu},       {"mlp_gelu_tanh", &mlp_gelu_tanh},     {"linear", &linear},
-    {"norm_linear", &norm_linear}, {"qwen2_vit_split", &qwen2_vit_split},
+    {"pixtral_vit_silu", &pixtral_vit_silu},
+    {"pixtral_vit_gelu", &pixtral_vit_gelu},
+    {"pixtral_vit_silu_pairs", &pixtral_vit_silu_pairs},
+    {"pixtral_vit_gelu_pairs", &pixtral_vit_gelu_pairs},
+    {"merge_mlp_gelu", &merge_mlp_gelu},
+    {"merge_mlp_gelu_tanh", &merge_mlp_gelu_tanh},
+    {"vit_gelu", &vit_gelu},
+    {"vit_gelu_tanh", &vit_gelu_tanh},
+    {"vit_gelu_quick", &vit_gelu_quick},
+    {"internvit", &internvit},
+    {"internvit_rms", &internvit_rms},
+    {"qwen2_vit", &qwen2_vit},
+    {"mlp_gelu", &mlp_gelu},
+    {"mlp_gelu_tanh", &mlp_gelu_tanh},
+    {"linear", &linear},
+    {"norm_linear", &norm_linear},
+    {"qwen2_vit_split", &qwen2_vit_split},
 };
 
 const struct arch *arch_find_vision(const char *name) {

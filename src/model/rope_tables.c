@@ -42,7 +42,7 @@ static rn_status section_coords(struct model *m, const struct hparams *h, struct
     return RN_OK;
 }
 
-// A patch's row turns the first half of the pairs, its column the second, each from the first frequency on.
+// A patch's row turns the first half of the pairs, its column the second, each from the first frequency on, or in turns.
 static rn_status grid_coords(struct model *m, const struct hparams *h, struct rope_table *t, rn_error *err) {
     struct hparams half = *h;
     half.n_rot = h->n_rot / 2;
@@ -50,8 +50,14 @@ static rn_status grid_coords(struct model *m, const struct hparams *h, struct ro
     float *const inv_freq = arena_alloc(&m->mem, 2 * n * sizeof *inv_freq);
     uint8_t *const coord = arena_alloc(&m->mem, 2 * n);
     if (!inv_freq || !coord) return model_no_memory(m, err);
-    rope_inv_freq(&half, NULL, inv_freq);
-    for (size_t i = 0; i < n; i++) inv_freq[n + i] = inv_freq[i], coord[i] = 2, coord[n + i] = 3;
+    if (m->arch->rope_grid_turns) {
+        const float *const all = t->inv_freq; // of all pairs
+        for (size_t i = 0; i < n; i++) inv_freq[i] = all[2 * i], inv_freq[n + i] = all[2 * i + 1];
+    } else {
+        rope_inv_freq(&half, NULL, inv_freq);
+        for (size_t i = 0; i < n; i++) inv_freq[n + i] = inv_freq[i];
+    }
+    for (size_t i = 0; i < n; i++) coord[i] = 2, coord[n + i] = 3;
     t->inv_freq = inv_freq;
     t->coord = coord;
     m->p.n_coords = PROGRAM_MAX_COORDS;

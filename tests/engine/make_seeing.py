@@ -22,7 +22,12 @@ from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2Im
 from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
 from transformers.models.llava_next.image_processing_pil_llava_next import LlavaNextImageProcessorPil
 from transformers.models.llava_onevision.image_processing_pil_llava_onevision import LlavaOnevisionImageProcessorPil
+from transformers.models.pixtral import image_processing_pil_pixtral as pixtral_pil
 from transformers.models.smolvlm.image_processing_pil_smolvlm import SmolVLMImageProcessorPil
+
+# The processor's module reads a function of the other backend, which needs torchvision.
+sys.modules['transformers.models.pixtral.image_processing_pixtral'] = pixtral_pil
+from transformers.models.pixtral.processing_pixtral import PixtralProcessor  # noqa: E402
 
 torch.set_num_threads(1)
 tf.processing_utils.ProcessorMixin.check_argument_for_proper_class = lambda self, name, arg: type(arg)  # processors of video need torchvision
@@ -64,9 +69,9 @@ def randomize(model, seed):
         p.data = (noise * scale / (1 if p.dim() == 1 or 'embed' in name else (p[0].numel() ** .5)) + is_norm).to(torch.bfloat16).to(torch.float32)
 
 
-def write(name, model, processor, config, files, cases, mark='<image>', **switches):
+def write(name, model, processor, config, files, cases, mark='<image>', patch=0, merge=1, **switches):
     """cases: (name, text, pictures). config: what config.json says otherwise than transformers writes it. mark: what the processor reads for <image>.
-    logits.npy: of the rows that golden.json lists, case by case."""
+    patch: pixels are written patch by patch, in blocks of merge x merge. logits.npy: of the rows that golden.json lists, case by case."""
     folder = ROOT / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -97,6 +102,10 @@ def write(name, model, processor, config, files, cases, mark='<image>', **switch
         if pixels.shape[-3] == 3 and len(names) == 1:
             levels = (pixels.reshape(-1, *pixels.shape[-3:]) * std + mean) * 255
             assert np.abs(levels - np.rint(levels)).max() < 1e-3
+            if patch:
+                _, c, h, w = levels.shape
+                block = levels.reshape(c, h // patch // merge, merge, patch, w // patch // merge, merge, patch)
+                levels = block.transpose(1, 4, 2, 5, 0, 3, 6).reshape(1, -1)
             (folder / f'{case}.pixels').write_bytes(np.rint(levels).astype(np.uint8).tobytes())
         at = [len(ids) // 2, len(ids) - 1]
         rows += [logits[i] for i in at]
@@ -200,9 +209,31 @@ def internvl(name, seed, rms):
     write(name, model, processor, {}, {'preprocessor_config.json': {'image_processor_type': 'GotOcr2ImageProcessor', **ipc}}, CASES, '<IMG_CONTEXT>')
 
 
+# Grids of any size; merged: Mistral 3's, whose patches become one row in blocks.
+def pixtral(name, seed, merge):
+    t = tokenizer(['<s>', '</s>', '<pad>', '[IMG]', '[IMG_BREAK]', '[IMG_END]'])
+    image = t.convert_tokens_to_ids('[IMG]')
+    vision = tf.PixtralVisionConfig(**{**VISION, 'hidden_size': 16}, image_size=40, patch_size=4, hidden_act='silu' if merge > 1 else 'gelu')
+    text = {**text_config(t), 'rms_norm_eps': 1e-5}
+    if merge > 1:
+        config = tf.Mistral3Config(vision_config=vision, text_config=tf.MistralConfig(**text), image_token_index=image, spatial_merge_size=merge, vision_feature_layer=-1, tie_word_embeddings=False)
+        model_class = tf.Mistral3ForConditionalGeneration
+    else:
+        config = tf.LlavaConfig(vision_config=vision, text_config=tf.MistralConfig(**text), image_token_index=image, vision_feature_layer=-2, vision_feature_select_strategy='full',
+                                tie_word_embeddings=False)
+        model_class = tf.LlavaForConditionalGeneration
+    model = model_class._from_config(config, attn_implementation='eager', dtype=torch.float32).eval()
+    randomize(model, seed)
+    ipc = {**SCALE, 'do_resize': True, 'do_pad': True, 'size': {'longest_edge': 38}, 'patch_size': {'height': 4, 'width': 4}, 'resample': 3,
+           'image_mean': [.48145466, .4578275, .40821073], 'image_std': [.26862954, .26130258, .27577711]}
+    processor = PixtralProcessor(pixtral_pil.PixtralImageProcessorPil(**ipc), t, patch_size=4, spatial_merge_size=merge)
+    write(name, model, processor, {}, {'preprocessor_config.json': {'image_processor_type': 'PixtralImageProcessor', **ipc}}, CASES, '[IMG]', patch=4, merge=merge)
+
+
 MAKERS = {'smolvlm-split': lambda n: splits(n, 1, 'smolvlm'), 'idefics3-split': lambda n: splits(n, 12, 'idefics3'), 'llava-next': lambda n: nexts(n, 3, 'next'),
           'llava-onevision': lambda n: nexts(n, 4, 'onevision'), 'gemma3': lambda n: gemma3(n, 5, False), 'gemma3-parts': lambda n: gemma3(n, 6, True),
-          'internvl': lambda n: internvl(n, 7, False), 'internvl-rms': lambda n: internvl(n, 8, True)}
+          'internvl': lambda n: internvl(n, 7, False), 'internvl-rms': lambda n: internvl(n, 8, True), 'pixtral': lambda n: pixtral(n, 9, 1),
+          'mistral3': lambda n: pixtral(n, 10, 2)}
 
 if __name__ == '__main__':
     tf.logging.set_verbosity_error()

@@ -131,7 +131,10 @@ static void same_ids(const json_t *c, const int32_t *ids, size_t n) {
 TEST(prompts_and_conversations_have_the_tokens_of_the_processor) {
     static const struct {
         const char *folder, *mark;
-    } all[] = {{"gemma3", "<start_of_image>"}, {"gemma3-parts", "<start_of_image>"}, {"internvl", "<IMG_CONTEXT>"}};
+    } all[] = {{"gemma3", "<start_of_image>"},
+               {"gemma3-parts", "<start_of_image>"},
+               {"internvl", "<IMG_CONTEXT>"},
+               {"mistral3", "[IMG]"}};
     static const char message[] = "[{\"role\":\"user\",\"content\":[{\"type\":\"image\"},{\"type\":\"text\",\"text\":"
                                   "\"\\nno<image_soft_token>\"}]}]";
     const rn_engine_options o = options();

@@ -88,7 +88,8 @@ static void compare_pixels(struct seeing *x, const json_t *c, const char *model)
         size_t n = 1;
         double worst = 0;
         for (size_t d = 0; d < got.n_dims; d++) n *= got.shape[d];
-        const size_t plane = got.shape[got.n_dims - 1] * got.shape[got.n_dims - 2];
+        const size_t plane =
+            got.n_dims == 2 ? got.shape[1] / 3 : got.shape[got.n_dims - 1] * got.shape[got.n_dims - 2];
         if (CHECK_INT(n, n_want))
             for (size_t i = 0; i < n; i++) {
                 const size_t color = i / plane % 3;
@@ -136,12 +137,15 @@ TEST(llava_onevision_is_as_transformers_has_it) { compare_family("llava-onevisio
 TEST(gemma3_is_as_transformers_has_it) { compare_family("gemma3"); }
 TEST(internvl_is_as_transformers_has_it) { compare_family("internvl"); }
 TEST(internvl_with_norms_of_queries_is_as_transformers_has_it) { compare_family("internvl-rms"); }
+TEST(pixtral_is_as_transformers_has_it) { compare_family("pixtral"); }
+TEST(mistral3_is_as_transformers_has_it) { compare_family("mistral3"); }
 TEST(gemma3_with_pan_and_scan_is_as_transformers_has_it) { compare_family("gemma3-parts"); }
 
 // Two GGUF files made of the folder: the vision part, which is found beside the model, has the processor's rules, too.
 TEST(converted_models_are_as_transformers_has_them) {
     static const char *const all[] = {"smolvlm-split", "idefics3-split", "llava-next", "llava-onevision",
-                                      "gemma3",        "gemma3-parts",   "internvl",   "internvl-rms"};
+                                      "gemma3",        "gemma3-parts",   "internvl",   "internvl-rms",
+                                      "pixtral",       "mistral3"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         char path[512], vision[512], folder[64];
         rn_error err = {0};
@@ -158,8 +162,8 @@ TEST(converted_models_are_as_transformers_has_them) {
 
 // ---- every history ------------------------------------------------------------------------------------------------------
 
-static const char *const folders[] = {"smolvlm-split", "llava-next",   "llava-onevision",
-                                      "gemma3",        "gemma3-parts", "internvl"};
+static const char *const folders[] = {"smolvlm-split", "llava-next", "llava-onevision", "gemma3",
+                                      "gemma3-parts",  "internvl",   "mistral3"};
 enum { N_FOLDERS = sizeof folders / sizeof *folders };
 
 static bool run_last(const char *folder, const rn_engine_options *o, struct outcome *out) {

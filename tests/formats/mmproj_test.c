@@ -9,7 +9,16 @@
 
 #define N(rows) (sizeof(rows) / sizeof *(rows))
 
-enum form { FORM_MLP, FORM_OLDER, FORM_IDEFICS3, FORM_QWEN2VL, FORM_GEMMA3, FORM_INTERNVL };
+enum form {
+    FORM_MLP,
+    FORM_OLDER,
+    FORM_IDEFICS3,
+    FORM_QWEN2VL,
+    FORM_GEMMA3,
+    FORM_INTERNVL,
+    FORM_PIXTRAL,
+    FORM_MISTRAL3
+};
 enum { WIDTH = 8, FF = 12, TEXT = 6, PATCH = 2, SIDE = 4, LAYERS = 2 };
 
 struct changed {
@@ -52,13 +61,16 @@ static void add_layers(struct gguf_builder *b, enum form form) {
 }
 
 static void add_keys(struct gguf_builder *b, enum form form) {
-    static const char *const types[] = {"mlp", "mlp", "idefics3", "qwen2vl_merger", "gemma3", "internvl"};
+    static const char *const types[] = {"mlp",    "mlp",      "idefics3", "qwen2vl_merger",
+                                        "gemma3", "internvl", "pixtral",  "pixtral"};
     static const float mean[] = {.5F, .5F, .5F}, std[] = {.5F, .25F, .5F};
     gb_str(b, "general.architecture", "clip");
     gb_bool(b, "clip.has_vision_encoder", true);
     if (form == FORM_OLDER) gb_bool(b, "clip.has_llava_projector", true);
     if (form != FORM_OLDER) gb_str(b, "clip.projector_type", types[form]);
     gb_bool(b, "clip.use_gelu", form == FORM_IDEFICS3 || form == FORM_GEMMA3);
+    if (form >= FORM_PIXTRAL) gb_bool(b, "clip.use_silu", true);
+    if (form == FORM_MISTRAL3) gb_u32(b, "clip.vision.spatial_merge_size", 2);
     if (form == FORM_GEMMA3) gb_u32(b, "clip.vision.projector.scale_factor", 2);
     gb_u32(b, "clip.vision.image_size", SIDE);
     gb_u32(b, "clip.vision.patch_size", PATCH);
@@ -95,6 +107,11 @@ static uint8_t *build(const struct changed *c, size_t *n) {
     } else if (c->form == FORM_GEMMA3) {
         tensor(&b, "mm.input_projection.weight", 2, TEXT, WIDTH, 1, 1);
         tensor(&b, "mm.soft_emb_norm.weight", 1, WIDTH, 1, 1, 1);
+    } else if (c->form >= FORM_PIXTRAL) {
+        both(&b, "mm.1", WIDTH, 7);
+        both(&b, "mm.2", 7, TEXT);
+        tensor(&b, "v.token_embd.img_break", 1, TEXT, 1, 1, 1);
+        if (c->form == FORM_MISTRAL3) tensor(&b, "mm.patch_merger.weight", 2, 4 * WIDTH, WIDTH, 1, 1);
     } else if (c->form == FORM_INTERNVL) {
         both(&b, "mm.model.mlp.0", 0, 4 * WIDTH);
         both(&b, "mm.model.mlp.1", 4 * WIDTH, 7);
@@ -138,6 +155,8 @@ TEST(files_of_llama_cpp_have_a_tower_and_a_projector) {
         {{"idefics3", FORM_IDEFICS3}, "SmolVLM", "vit_gelu_tanh", "linear", 2, TILING_SPLIT, 1},
         {{"with sound", FORM_IDEFICS3, .add = sound}, "SmolVLM", "vit_gelu_tanh", "linear", 2, TILING_SPLIT, 1},
         {{"gemma3", FORM_GEMMA3}, "Gemma 3", "vit_gelu_tanh", "norm_linear", 2, TILING_NONE, 1},
+        {{"pixtral", FORM_PIXTRAL}, "Pixtral", "pixtral_vit_silu_pairs", "mlp_gelu", 2, TILING_NONE, 1},
+        {{"mistral3", FORM_MISTRAL3}, "Mistral 3", "pixtral_vit_silu_pairs", "merge_mlp_gelu", 2, TILING_NONE, 1},
         {{"internvl", FORM_INTERNVL}, "InternVL", "internvit", "mlp_gelu", 2, TILING_CLOSEST, 0},
         {{"internvl without a mean", FORM_INTERNVL, "v.blk.0.ln1.bias"},
          "InternVL",
@@ -219,7 +238,7 @@ TEST(what_is_not_supported_or_wrong_is_refused_by_name) {
         {"a model", FORM_MLP, "general.architecture", other_arch, "'llama' is no vision part (clip)"},
         {"no architecture", FORM_MLP, "general.architecture", NULL, "key general.architecture"},
         {"projector", FORM_MLP, "clip.projector_type", other_type,
-         "'resampler' is not supported: mlp, idefics3, gemma3, internvl and"},
+         "'resampler' is not supported: mlp, idefics3, gemma3, internvl, pixtral and"},
         {"for sound alone", FORM_MLP, "clip.has_vision_encoder", no_vision, "key clip.has_vision_encoder"},
         {"silu", FORM_MLP, NULL, silu, "key clip.use_silu"},
         {"layers", FORM_MLP, NULL, layers, "features of 2 layers"},
@@ -231,6 +250,8 @@ TEST(what_is_not_supported_or_wrong_is_refused_by_name) {
         {"eps", FORM_MLP, "clip.vision.attention.layer_norm_epsilon", eps, "layer_norm_epsilon"},
         {"side", FORM_MLP, "clip.vision.image_size", side, "0 patches, 1..16383 are read"},
         {"deviation", FORM_MLP, "clip.vision.image_std", std_zero, "key clip.vision.image_std: 0 is outside"},
+        {"activation of pixtral", FORM_PIXTRAL, "clip.use_silu", NULL,
+         "key clip.use_gelu: is not supported with pixtral"},
         {"width", FORM_MLP, "clip.vision.embedding_length", NULL, "key clip.vision.embedding_length"},
         {"a matrix of the projector", FORM_MLP, "mm.2.weight", NULL, "second matrix is missing"},
         {"the second frame", FORM_QWEN2VL, MMPROJ_PATCH_SECOND, NULL, "tensor " MMPROJ_PATCH_SECOND ": is missing"},

@@ -100,6 +100,10 @@ TEST(pixels_of_other_settings_are_those_of_transformers) {
 #define SPLIT(members) "{\"image_processor_type\":\"SmolVLMImageProcessor\"" members "}"
 #define NEXT(members)  "{\"image_processor_type\":\"LlavaOnevisionImageProcessor\",\"size\":8" members "}"
 
+#define PIXTRAL(members)  "{\"image_processor_type\":\"PixtralImageProcessorFast\"" members "}"
+#define GEMMA(members)    "{\"image_processor_type\":\"Gemma3ImageProcessor\"" members "}"
+#define INTERNVL(members) "{\"image_processor_type\":\"GotOcr2ImageProcessor\"" members "}"
+
 TEST(what_is_not_supported_is_named) {
     static const struct {
         const char *text;
@@ -109,8 +113,24 @@ TEST(what_is_not_supported_is_named) {
         {"", RN_E_FORMAT, "not JSON"},
         {"[]", RN_E_FORMAT, "must be an object"},
         {"{}", RN_E_FORMAT, "image_processor_type: missing"},
-        {"{\"image_processor_type\":\"PixtralImageProcessor\"}", RN_E_UNSUPPORTED,
-         "PixtralImageProcessor: is not supported"},
+        {"{\"image_processor_type\":\"MllamaImageProcessor\"}", RN_E_UNSUPPORTED,
+         "MllamaImageProcessor: is not supported"},
+        {PIXTRAL(""), RN_OK, NULL},
+        {PIXTRAL(",\"size\":{\"height\":5,\"width\":9}"), RN_OK, NULL},
+        {PIXTRAL(",\"size\":{\"height\":5}"), RN_E_UNSUPPORTED, "member size: longest_edge, or height and width"},
+        {PIXTRAL(",\"size\":{\"longest_edge\":4097}"), RN_E_FORMAT, "member size"},
+        {PIXTRAL(",\"do_center_crop\":true"), RN_E_UNSUPPORTED, "member do_center_crop"},
+        {PIXTRAL(",\"do_resize\":false"), RN_E_UNSUPPORTED, "member do_resize"},
+        {GEMMA(""), RN_OK, NULL},
+        {GEMMA(",\"do_pan_and_scan\":true"), RN_OK, NULL},
+        {GEMMA(",\"do_pan_and_scan\":1"), RN_E_FORMAT, "member do_pan_and_scan"},
+        {GEMMA(",\"do_pan_and_scan\":true,\"pan_and_scan_min_crop_size\":0"), RN_E_FORMAT,
+         "member pan_and_scan_min_crop_size"},
+        {GEMMA(",\"do_pan_and_scan\":true,\"size\":{\"height\":5,\"width\":9}"), RN_E_UNSUPPORTED,
+         "views that are no squares of one size"},
+        {INTERNVL(",\"max_patches\":65"), RN_E_FORMAT, "member max_patches"},
+        {INTERNVL(",\"do_resize\":false"), RN_E_UNSUPPORTED, "views that are no squares of one size"},
+        {INTERNVL(",\"max_patches\":1"), RN_OK, NULL},
         {"{\"image_processor_type\":\"CLIPImageProcessorX\"}", RN_E_UNSUPPORTED,
          "CLIPImageProcessorX: is not supported"},
         {CLIP(",\"size\":0"), RN_E_FORMAT, "member size"},
@@ -189,6 +209,28 @@ TEST(every_small_picture_comes_out_in_the_size_that_the_steps_say) {
             if (CHECK_OK(pipeline_run(&in_patches, &in, true, &out, NULL), NULL)) {
                 CHECK(out.shape[0] % 4 == 0 && out.shape[0] >= 16); // at least 56 x 56 pixels
                 CHECK_INT(out.shape[1], 3 * 2 * 14 * 14);
+            }
+            mem_free(out.values);
+        }
+}
+
+// Pixtral's pictures keep within their sides and their number of pixels, in whole blocks of patches.
+TEST(pictures_of_any_size_keep_within_their_bounds) {
+    static uint8_t rgb[3 * 90 * 70];
+    static const char text[] = PIXTRAL(",\"size\":{\"longest_edge\":60}");
+    struct pipeline p;
+    if (!CHECK_OK(preprocessor_read(text, sizeof text - 1, &p, NULL), NULL) || !CHECK(p.takes_patches)) return;
+    p.patch_size = 4, p.patch_frames = 1, p.merge_size = 2;
+    p.steps[0].max_pixels = 24 * 64;
+    for (uint32_t w = 1; w <= 90; w += 7)
+        for (uint32_t h = 1; h <= 70; h += 3) {
+            const struct picture in = {.width = w, .height = h, .rgb = rgb};
+            struct pixels out = {0};
+            check_note("%u x %u", w, h);
+            if (CHECK_OK(pipeline_run(&p, &in, true, &out, NULL), NULL)) {
+                CHECK(out.n_rows % 2 == 0 && out.n_cols % 2 == 0 && out.n_rows <= 16 && out.n_cols <= 16);
+                CHECK(out.n_rows * out.n_cols <= 24 * 64 / 16);
+                CHECK_INT(out.shape[0], out.n_rows * out.n_cols);
             }
             mem_free(out.values);
         }

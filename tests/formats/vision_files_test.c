@@ -153,6 +153,13 @@ TEST(what_is_not_supported_or_wrong_is_refused_by_name) {
         {"all rows of a class tower", "LlavaForConditionalGeneration",
          "InternVLForConditionalGeneration\"], \"vision_feature_select_strategy\": \"full\", \"x\": [\"", NULL, NULL,
          "member vision_feature_select_strategy: \"full\" is not supported: default"},
+        {"the first patch of a tower of any size", "clip_vision_model", "pixtral", NULL, NULL,
+         "default would drop the first patch"},
+        {"heads that rows and columns cannot share",
+         "clip_vision_model\", \"hidden_size\": 8, \"intermediate_size\": 12,"
+         "\"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"image_size\": 4",
+         "pixtral\", \"hidden_size\": 8, \"num_attention_heads\": 4, \"num_hidden_layers\": 2", NULL, NULL,
+         "rows and columns rotate a multiple of 4"},
         {"a picture that is no square", "\"image_size\": 4", "\"image_size\": [4, 6]", NULL, NULL,
          "member image_size: 4 x 6, squares are read"},
         {"a class row among means", "LlavaForConditionalGeneration\"], \"vision_feature_layer\": -2",

@@ -137,6 +137,12 @@ bool picture_piece_at(const struct vision_info *v, const struct pixels *p, struc
     const struct vision_marks *const marks = v->marks;
     *out = (struct picture_piece){.n_rows = (int32_t)picture_n_rows(v, p, g)};
     if (!marks) return i == 0;
+    if (marks->line_end) {
+        const size_t n_lines = (size_t)(g.rows / v->n_merge);
+        add_text(out, i == 0 ? "" : i < n_lines ? marks->line_end : marks->end);
+        out->n_rows = i < n_lines ? g.cols / v->n_merge : 0;
+        return i <= n_lines;
+    }
     if (marks->open) {
         add_text(out, i == 0 ? marks->open : marks->close);
         if (i > 0) out->n_rows = 0;

@@ -43,6 +43,8 @@ static const struct family {
      .filter = RESIZE_BILINEAR, .mean = HALF, .std = HALF},
     {"GotOcr2ImageProcessor", PIPELINE_RESIZE, .side = 384, .has_marks = true, .tiling = TILING_CLOSEST,
      .filter = RESIZE_BICUBIC, .mean = CLIP_MEAN, .std = CLIP_STD},
+    {"PixtralImageProcessor", PIPELINE_RESIZE_WITHIN, .side = 1024, .has_marks = true, .filter = RESIZE_BICUBIC,
+     .mean = CLIP_MEAN, .std = CLIP_STD},
     {"Qwen2VLImageProcessor", PIPELINE_RESIZE_AREA, .filter = RESIZE_BICUBIC, .mean = CLIP_MEAN, .std = CLIP_STD},
 };
 enum { N_FAMILIES = sizeof families / sizeof *families };
@@ -140,6 +142,36 @@ static rn_status read_area(const struct json_node *of, struct pipeline *out, str
     return st;
 }
 
+// Pixtral's: {"longest_edge"}, or sides. do_pad is of batches.
+static rn_status read_within(const struct json_node *of, const struct family *f, struct pipeline *out,
+                             rn_error *err) {
+    const struct json_node *const size = member(of, "size");
+    struct pipeline_step s = {.kind = PIPELINE_RESIZE_WITHIN,
+                              .width = f->side,
+                              .height = f->side,
+                              .max_pixels = UINT32_MAX,
+                              .filter = f->filter};
+    bool resizes = true, crops = false;
+    rn_status st = read_filter(of, &s.filter, err);
+    if (st == RN_OK) st = read_flag(of, "do_resize", &resizes, err);
+    if (st == RN_OK) st = read_flag(of, "do_center_crop", &crops, err);
+    if (st == RN_OK && (!resizes || crops))
+        st = fail(err, RN_E_UNSUPPORTED, "member %s: is not supported for %s", crops ? "do_center_crop" : "do_resize",
+                  f->name);
+    if (st == RN_OK && size && size->kind == JSON_OBJECT && member(size, "longest_edge")) {
+        st = read_count(size, "longest_edge", PIPELINE_MAX_SIDE, &s.width, err);
+        s.height = s.width;
+    } else if (st == RN_OK && size) {
+        if (size->kind != JSON_OBJECT || !member(size, "height") || !member(size, "width"))
+            return fail(err, RN_E_UNSUPPORTED, "member size: longest_edge, or height and width are supported");
+        st = read_count(size, "width", PIPELINE_MAX_SIDE, &s.width, err);
+        if (st == RN_OK) st = read_count(size, "height", PIPELINE_MAX_SIDE, &s.height, err);
+    }
+    out->takes_patches = true;
+    out->steps[out->n_steps++] = s;
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member size");
+}
+
 static void add_step(struct pipeline *p, struct pipeline_step s) { p->steps[p->n_steps++] = s; }
 
 // {"longest_edge"}
@@ -229,6 +261,7 @@ static rn_status read_best_size(const struct json_node *of, const struct family 
 }
 
 static rn_status read_steps(const struct json_node *of, const struct family *f, struct pipeline *out, rn_error *err) {
+    if (f->size == PIPELINE_RESIZE_WITHIN) return read_within(of, f, out, err);
     bool resizes = true, crops = f->crops, pads = false;
     struct pipeline_step resize = {.kind = f->size, .width = f->side, .height = f->side, .filter = f->filter};
     struct pipeline_step crop = {.kind = PIPELINE_CROP, .width = f->side, .height = f->side};
@@ -314,7 +347,7 @@ static rn_status find_family(const struct json_node *of, const struct family **o
     }
     return fail(
         err, RN_E_UNSUPPORTED,
-        "image_processor_type %.*s: is not supported; those of CLIP, LLaVA, LLaVA-NeXT, LLaVA-OneVision, SigLIP, SmolVLM, Idefics3, Gemma 3, InternVL and Qwen2-VL are",
+        "image_processor_type %.*s: is not supported; those of CLIP, LLaVA, LLaVA-NeXT, LLaVA-OneVision, SigLIP, SmolVLM, Idefics3, Gemma 3, InternVL, Pixtral and Qwen2-VL are",
         name->n_text < 60 ? (int)name->n_text : 60, name->text);
 }
 

@@ -21,6 +21,8 @@ static const struct mmproj_kind kinds[] = {
     {"Qwen2-VL", "qwen2vl_merger", "<|image_pad|>", .has_frames = true},
     {"Gemma 3", "gemma3", "<image_soft_token>", .has_means = true},
     {"InternVL", "internvl", "<IMG_CONTEXT>", .is_internvit = true},
+    {"Pixtral", "pixtral", "[IMG]", .is_pixtral = true},
+    {"Mistral 3", "pixtral", "[IMG]", .is_pixtral = true},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -37,6 +39,7 @@ static const struct mmproj_name names[] = {
     {"internvl", "mm.model.mlp.0.", "mm.input_norm."},
     {"internvl", "mm.model.mlp.1.", "mm.0."},
     {"internvl", "mm.model.mlp.3.", "mm.2."},
+    {"pixtral", "mm.1.", "mm.0."},
 };
 
 const struct mmproj_name *mmproj_name_of(const struct mmproj_kind *kind, const char *name, bool in_file) {
@@ -68,6 +71,7 @@ struct reading {
     struct vision_config c;
     struct hparams h;
     char tower[48], projector[48];
+    uint32_t side; // of the largest picture, where it is of any size
     bool is_older; // ffn_down is the first matrix
 };
 
@@ -114,30 +118,35 @@ static rn_status read_kind(struct reading *r, rn_error *err) {
     if (!r->kind)
         return fail(
             err, RN_E_UNSUPPORTED,
-            "key clip.projector_type: '%.*s' is not supported: mlp, idefics3, gemma3, internvl and qwen2vl_merger are",
+            "key clip.projector_type: '%.*s' is not supported: mlp, idefics3, gemma3, internvl, pixtral and qwen2vl_merger are",
             gguf_shown(type.s, type.n), type.s);
     if (r->kind == &kinds[0] && gguf_find(&r->g, MMPROJ_MOST_TILES)) r->kind = mmproj_kind_of("LLaVA-OneVision");
     if (r->kind == &kinds[0] && gguf_find(&r->g, "clip.vision.image_grid_pinpoints"))
         r->kind = mmproj_kind_of("LLaVA-NeXT");
+    if (r->kind->is_pixtral && has_tensor(&r->g, "mm.patch_merger.weight")) r->kind = mmproj_kind_of("Mistral 3");
     r->v->info.family = r->kind->family;
     return RN_OK;
 }
+
+static bool has_merger(const struct reading *r) { return strcmp(r->kind->family, "Mistral 3") == 0; }
 
 static rn_status read_activations(struct reading *r, rn_error *err) {
     bool gelu = false, silu = false, found;
     rn_status st = gguf_get_bool(&r->g, "clip.use_gelu", &gelu, &found, err);
     if (st == RN_OK) st = gguf_get_bool(&r->g, "clip.use_silu", &silu, &found, err);
     if (st != RN_OK) return st;
-    if (silu || (gelu && r->kind->has_frames))
+    if (r->kind->is_pixtral ? silu == gelu : silu || (gelu && r->kind->has_frames))
         return fail(err, RN_E_UNSUPPORTED, "key clip.use_%s: is not supported with %s", silu ? "silu" : "gelu",
                     r->kind->projector);
     snprintf(r->tower, sizeof r->tower, "%s",
-             r->kind->is_internvit ? has_tensor(&r->g, "v.blk.0.ln1.bias") ? "internvit" : "internvit_rms"
-             : r->kind->has_frames ? has_tensor(&r->g, "v.blk.0.attn_qkv.weight") ? "qwen2_vit" : "qwen2_vit_split"
-             : gelu                ? "vit_gelu_tanh"
-                                   : "vit_gelu_quick");
+             r->kind->is_pixtral     ? silu ? "pixtral_vit_silu_pairs" : "pixtral_vit_gelu_pairs"
+             : r->kind->is_internvit ? has_tensor(&r->g, "v.blk.0.ln1.bias") ? "internvit" : "internvit_rms"
+             : r->kind->has_frames   ? has_tensor(&r->g, "v.blk.0.attn_qkv.weight") ? "qwen2_vit" : "qwen2_vit_split"
+             : gelu                  ? "vit_gelu_tanh"
+                                     : "vit_gelu_quick");
     snprintf(r->projector, sizeof r->projector, "%s",
-             r->kind->is_linear   ? "linear"
+             has_merger(r)        ? "merge_mlp_gelu"
+             : r->kind->is_linear ? "linear"
              : r->kind->has_means ? "norm_linear"
                                   : "mlp_gelu");
     st = read_name(&r->g, MMPROJ_TOWER, r->tower, sizeof r->tower, err);
@@ -163,13 +172,17 @@ static rn_status read_numbers(struct reading *r, int32_t *n_layer, rn_error *err
         st = need_count(g, "clip.vision.image_size", PIPELINE_MAX_SIDE, &side, err);
     if (st == RN_OK && (r->kind->is_linear || r->kind->has_means || r->kind->is_internvit))
         st = read_count(g, "clip.vision.projector.scale_factor", 8, &info->n_merge, err);
-    if (st == RN_OK && r->kind->has_frames)
+    if (st == RN_OK && (r->kind->has_frames || has_merger(r)))
         st = read_count(g, "clip.vision.spatial_merge_size", 8, &info->n_merge, err);
+    r->c.projector_eps = h->norm_eps;
+    if (st == RN_OK) st = gguf_get_float(g, MMPROJ_EPS, 1e-12, 1, &r->c.projector_eps, &found, err);
     if (st == RN_OK) st = read_count(g, MMPROJ_MOST_TILES, 999, &info->most_tiles, err);
     int64_t token = -1;
     if (st == RN_OK) st = gguf_get_int(g, MMPROJ_TOKEN, 0, INT32_MAX, &token, &found, err);
     info->image_token = (int32_t)token;
-    return st == RN_OK ? vision_set_grid(info, side, r->kind->has_frames, err) : st;
+    if (st == RN_OK) st = vision_set_grid(info, side, r->kind->has_frames || r->kind->is_pixtral, err);
+    if (r->kind->is_pixtral) info->n_numbers = 3 * info->patch_size * info->patch_size, r->side = (uint32_t)side;
+    return st;
 }
 
 // hidden_states[feature_layer]; absent: behind the last of the file's layers, as the original has it.
@@ -257,6 +270,11 @@ static rn_status set_usual(struct reading *r, rn_error *err) {
         p->tiling = (struct tiling){.kind = TILING_SPLIT, .side = side, .filter = RESIZE_LANCZOS};
         p->has_marks = true;
         return st;
+    }
+    if (r->kind->is_pixtral) {
+        add_step(p, (struct pipeline_step){PIPELINE_RESIZE_WITHIN, r->side, r->side, 0, UINT32_MAX, RESIZE_BICUBIC});
+        p->takes_patches = p->has_marks = true;
+        return RN_OK;
     }
     if (r->kind->is_internvit) {
         int32_t least = 1, most = 12;
@@ -363,6 +381,7 @@ static rn_status add_tensor(struct reading *r, const struct gguf_record *t, rn_e
     rn_status st = gguf_record_claim(&r->g, t, &claim, err);
     if (st != RN_OK) return st;
     own_name(r, t, name);
+    if (strcmp(name, MMPROJ_BREAK) == 0) return RN_OK; // the text model has it
     const bool is_tower = is_of("v.", t) && strcmp(name, "model.image_newline") != 0;
     struct package *const p = is_tower ? r->v->tower : r->v->projector;
     if (is_tower && layer_of(name) >= r->v->tower->hparams.n_layer) return RN_OK;
@@ -432,7 +451,7 @@ static rn_status load(struct reading *r, rn_error *err) {
     if (st != RN_OK) return st;
     r->c.has_post_norm = (r->kind->is_internvit && has_tensor(&r->g, "v.post_ln.weight")) || r->kind->is_linear ||
                          r->kind->has_frames || r->kind->has_means;
-    if (r->c.has_post_norm || r->kind->is_internvit) info->n_merge = r->kind->has_means ? 4 : 2;
+    if (r->c.has_post_norm || r->kind->is_internvit || has_merger(r)) info->n_merge = r->kind->has_means ? 4 : 2;
     info->averages = info->sees_itself = r->kind->has_means;
     info->has_coords = r->kind->has_frames;
     info->order = r->kind->is_map ? VISION_AS_MAP : VISION_IN_TURN;
@@ -445,14 +464,15 @@ static rn_status load(struct reading *r, rn_error *err) {
         st = fail(err, RN_E_FORMAT,
                   "key clip.vision.projector.scale_factor: %" PRId32 " is more than %" PRId32 " patches",
                   info->n_merge, info->grid);
-    if (r->kind->has_means) r->c.projector_eps = r->h.norm_eps;
-    if (r->kind->has_frames) r->h.rope_theta = 10000;
+    if (!r->kind->has_means && !has_merger(r)) r->c.projector_eps = 0;
+    if (r->kind->has_frames || r->kind->is_pixtral) r->h.rope_theta = 10000;
     if (st == RN_OK) st = vision_set_tower(r->v->tower, &r->h, r->tower, info, n_layer, layer, err);
     if (st != RN_OK) return st;
     r->is_older = is_older(r);
     r->c.projector = r->projector;
     st = add_tensors(r, err);
     if (st == RN_OK && r->kind->has_frames) st = join_frames(r, err);
+    if (st == RN_OK && has_merger(r)) st = vision_order_merger(r->v->projector, info->n_merge, err);
     if (st == RN_OK && r->kind->has_means) st = vision_turn_matrix(r->v->projector, false, err);
     if (st == RN_OK) st = vision_set_projector(r->v, &r->c, err);
     if (st == RN_OK) st = read_processor(r, err);

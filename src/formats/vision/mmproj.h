@@ -8,11 +8,14 @@
 #include "formats/vision/vision_files.h"
 
 // preprocessor_config.json as text; the token; activations that llama.cpp has no key for; LLaVA-OneVision's bound of a map.
-#define MMPROJ_PROCESSOR    "runnel.vision.preprocessor_config"
-#define MMPROJ_TOKEN        "runnel.vision.image_token"
-#define MMPROJ_TOWER        "runnel.vision.tower"
-#define MMPROJ_PROJECTOR    "runnel.vision.projector"
-#define MMPROJ_MOST_TILES   "runnel.vision.most_tiles"
+#define MMPROJ_PROCESSOR  "runnel.vision.preprocessor_config"
+#define MMPROJ_TOKEN      "runnel.vision.image_token"
+#define MMPROJ_TOWER      "runnel.vision.tower"
+#define MMPROJ_PROJECTOR  "runnel.vision.projector"
+#define MMPROJ_MOST_TILES "runnel.vision.most_tiles"
+#define MMPROJ_EPS        "runnel.vision.projector_epsilon" // where it is not the tower's
+#define MMPROJ_BREAK                                                                                                 \
+    "v.token_embd.img_break" // Pixtral's: the text model's embedding of [IMG_BREAK], which others read
 #define MMPROJ_PATCH_SECOND "v.patch_embd.weight.1" // of the second of two equal frames
 
 // The forms of llama.cpp that families have.
@@ -22,6 +25,7 @@ struct mmproj_kind {
     const char *token;     // its usual token for pictures
     bool is_linear;        // one matrix
     bool has_means;        // a norm and a matrix over means of neighbours; the matrix has inputs as rows in the file
+    bool is_pixtral;       // its tower, whose heads have their pairs side by side in the file
     bool is_internvit;     // its tower, and a norm and two matrices over neighbours
     bool has_frames;       // patches of two equal frames, a convolution for each
     bool is_map;           // VISION_AS_MAP

@@ -243,6 +243,48 @@ static rn_status check_class(const struct vision_info *v, rn_error *err) {
         "member vision_feature_select_strategy: default would drop the first patch of a tower without a class row");
 }
 
+static const struct vision_marks pixtral_marks = {.line_end = "[IMG_BREAK]", .end = "[IMG_END]"};
+
+// A number of rope_parameters, else of the object itself.
+static rn_status read_theta(const struct json_node *of, float *out, rn_error *err) {
+    const struct json_node *const inner = json_member(of, "rope_parameters"), *const in =
+                                                                                  inner && inner->kind == JSON_OBJECT
+                                                                                      ? inner
+                                                                                      : of;
+    const struct json_node *const v = json_member(in, "rope_theta");
+    const rn_status st = v ? json_float(v, 1, 1e9, out, err) : RN_OK;
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member rope_theta");
+}
+
+// Pixtral's tower (2410.07073): patches of any grid, rotated by row and column.
+static rn_status read_pixtral_tower(struct package *p, const struct json_node *of, int64_t layer,
+                                    struct vision_info *info, rn_error *err) {
+    static const struct choice acts[] = {{"gelu", "pixtral_vit_gelu"}, {"silu", "pixtral_vit_silu"}};
+    const char *arch = "pixtral_vit_gelu";
+    int32_t n_layer = 24, channels = 3;
+    struct hparams h = {.file_type = "model",
+                        .is_checked = true,
+                        .n_embd = 1024,
+                        .n_head = 16,
+                        .n_ff = 4096,
+                        .norm_eps = 1e-5f,
+                        .rope_theta = 10000};
+    info->patch_size = 16;
+    rn_status st = read_count(of, "hidden_size", VISION_MAX_WIDTH, &h.n_embd, err);
+    if (st == RN_OK) st = read_count(of, "intermediate_size", VISION_MAX_WIDTH, &h.n_ff, err);
+    if (st == RN_OK) st = read_count(of, "num_hidden_layers", VISION_MAX_LAYERS, &n_layer, err);
+    if (st == RN_OK) st = read_count(of, "num_attention_heads", h.n_embd, &h.n_head, err);
+    if (st == RN_OK) st = read_count(of, "num_channels", 1024, &channels, err);
+    if (st == RN_OK) st = read_side(of, "patch_size", VISION_MAX_PATCH, &info->patch_size, err);
+    if (st == RN_OK) st = read_theta(of, &h.rope_theta, err);
+    if (st == RN_OK) st = read_choice(of, "hidden_act", CHOICES(acts), &arch, err);
+    if (st == RN_OK && channels != 3)
+        st = fail(err, RN_E_UNSUPPORTED, "member num_channels: %" PRId32 ", 3 are read", channels);
+    if (st == RN_OK) st = vision_set_grid(info, 0, true, err);
+    info->n_numbers = 3 * info->patch_size * info->patch_size;
+    return st == RN_OK ? vision_set_tower(p, &h, arch, info, n_layer, layer, err) : st;
+}
+
 // LLaVA-1.5 (2310.03744), as transformers writes it. out->n_text, v->info.image_token and .keeps_class: the family's defaults.
 static rn_status read_llava_of(const struct json_node *root, int64_t layer, struct vision_files *v,
                                struct vision_config *out, rn_error *err) {
@@ -257,8 +299,39 @@ static rn_status read_llava_of(const struct json_node *root, int64_t layer, stru
     if (st == RN_OK) st = read_feature_layer(root, "vision_feature_layer", &layer, err);
     if (st != RN_OK) return st;
     v->info.keeps_class = *takes != 0;
-    st = read_tower(v->tower, tower, layer, &v->info, err);
+    const struct json_node *const type = json_member(tower, "model_type");
+    if (type && json_is(type, "pixtral")) {
+        v->info.family = "Pixtral";
+        out->marks = &pixtral_marks;
+        st = read_pixtral_tower(v->tower, tower, layer, &v->info, err);
+    } else {
+        st = read_tower(v->tower, tower, layer, &v->info, err);
+    }
     return st == RN_OK ? check_class(&v->info, err) : fail_in(err, st, "member vision_config");
+}
+
+// Mistral 3: merged patches.
+static rn_status read_mistral3(const struct folder *f, const struct json_node *root, struct vision_files *v,
+                               struct vision_config *out, rn_error *err) {
+    static const struct choice acts[] = {{"gelu", "merge_mlp_gelu"}, {"gelu_pytorch_tanh", "merge_mlp_gelu_tanh"}};
+    const struct json_node *tower = NULL, *text = NULL;
+    int64_t layer = -1;
+    (void)f;
+    *out = (struct vision_config){
+        .projector = "merge_mlp_gelu", .n_text = 4096, .projector_eps = 1e-6f, .marks = &pixtral_marks};
+    v->info.image_token = 10; // Mistral3Config's
+    v->info.n_merge = 2;
+    rn_status st = need_object(root, "vision_config", &tower, err);
+    if (st == RN_OK) st = need_object(root, "text_config", &text, err);
+    if (st == RN_OK) st = read_count(text, "hidden_size", VISION_MAX_WIDTH, &out->n_text, err);
+    const struct json_node *const eps = st == RN_OK ? json_member(text, "rms_norm_eps") : NULL;
+    if (st == RN_OK && eps) st = json_float(eps, 1e-12, 1, &out->projector_eps, err);
+    if (st == RN_OK) st = read_count(root, "spatial_merge_size", 8, &v->info.n_merge, err);
+    if (st == RN_OK) st = read_choice(root, "projector_hidden_act", CHOICES(acts), &out->projector, err);
+    if (st == RN_OK) st = read_feature_layer(root, "vision_feature_layer", &layer, err);
+    if (st != RN_OK) return st;
+    st = read_pixtral_tower(v->tower, tower, layer, &v->info, err);
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member vision_config");
 }
 
 static rn_status read_llava(const struct folder *f, const struct json_node *root, struct vision_files *v,
@@ -537,6 +610,7 @@ static const struct family {
     {"Idefics3ForConditionalGeneration", "Idefics3", read_smolvlm},
     {"Gemma3ForConditionalGeneration", "Gemma 3", read_gemma3},
     {"InternVLForConditionalGeneration", "InternVL", read_internvl},
+    {"Mistral3ForConditionalGeneration", "Mistral 3", read_mistral3},
 };
 
 static rn_status find_family(const struct json_node *root, const struct family **out, rn_error *err) {
@@ -588,10 +662,8 @@ const struct vision_marks *vision_marks_of(const char *family) {
     static const struct {
         const char *family;
         const struct vision_marks *marks;
-    } all[] = {{"SmolVLM", &tile_marks},
-               {"Idefics3", &tile_marks},
-               {"Gemma 3", &gemma3_marks},
-               {"InternVL", &internvl_marks}};
+    } all[] = {{"SmolVLM", &tile_marks},      {"Idefics3", &tile_marks},   {"Gemma 3", &gemma3_marks},
+               {"InternVL", &internvl_marks}, {"Pixtral", &pixtral_marks}, {"Mistral 3", &pixtral_marks}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(family, all[i].family) == 0) return all[i].marks;
     return NULL;

@@ -21,11 +21,13 @@ rn_status vision_set_projector(struct vision_files *v, const struct vision_confi
     if (!last || (!first && !is_one))
         return fail(err, RN_E_FORMAT, "%s: the projector's %s matrix is missing", package_shown_path(p->path),
                     first ? "second" : "first");
-    if (in->ne[0] != n_in || in->ne[1] > VISION_MAX_WIDTH)
+    const struct tensor_view *const merger = package_tensor(p, "mm.patch_merger.weight"), *const reads =
+                                                                                              merger ? merger : in;
+    if (reads->ne[0] != n_in || in->ne[1] > VISION_MAX_WIDTH)
         return fail(err, RN_E_FORMAT,
                     "%s: the projector's first matrix has %" PRIu64 " rows of %" PRIu64 ", features have %" PRIu64
                     " numbers and rows are up to %d",
-                    package_shown_path(p->path), in->ne[1], in->ne[0], n_in, VISION_MAX_WIDTH);
+                    package_shown_path(p->path), reads->ne[1], reads->ne[0], n_in, VISION_MAX_WIDTH);
     if (last->ne[1] != (uint64_t)c->n_text)
         return fail(err, RN_E_FORMAT,
                     "%s: the projector makes vectors of %" PRIu64 " numbers, the text model reads %" PRId32,
@@ -37,7 +39,11 @@ rn_status vision_set_projector(struct vision_files *v, const struct vision_confi
                                   .n_embd = c->n_text,
                                   .n_ff = (int32_t)in->ne[1],
                                   .norm_eps = c->projector_eps > 0 ? c->projector_eps : 1e-5f,
-                                  .n_patch = (int32_t)n_in};
+                                  .n_patch = (int32_t)n_in,
+                                  // Of patches that are merged: each has a norm, and their one row so many numbers.
+                                  .n_head = merger ? v->info.n_merge * v->info.n_merge : 0,
+                                  .head_dim = merger ? v->tower->hparams.n_embd : 0,
+                                  .q_lora_rank = merger ? v->tower->hparams.n_embd : 0};
     snprintf(p->hparams.arch, sizeof p->hparams.arch, "%s", c->projector);
     v->info.n_embd_out = c->n_text;
     v->info.has_newline = package_tensor(p, "model.image_newline");
@@ -69,6 +75,8 @@ static rn_status load(struct folder *f, struct vision_files *v, struct vision_co
     f->p = v->projector, f->sub = c->projector_sub;
     st = vision_tensors_load(f, VISION_PROJECTOR, c, err);
     if (st == RN_OK && strcmp(c->projector, "norm_linear") == 0) st = vision_turn_matrix(v->projector, true, err);
+    if (st == RN_OK && strncmp(c->projector, "merge_mlp", 9) == 0)
+        st = vision_order_merger(v->projector, v->info.n_merge, err);
     return st == RN_OK ? vision_set_projector(v, c, err) : st;
 }
 
@@ -77,7 +85,10 @@ rn_status vision_fit_pipeline(struct vision_files *v, rn_error *err) {
     struct pipeline *const p = &v->info.pipeline;
     const struct vision_info *const info = &v->info;
     const uint32_t side = (uint32_t)info->patch_size, most = (uint32_t)info->max_patches * side * side;
-    const bool fits = info->grid ? p->patch_size == 0
+    if (p->takes_patches && !info->grid)
+        p->patch_size = side, p->merge_size = (uint32_t)info->n_merge,
+        p->patch_frames = (uint32_t)info->n_numbers / (3 * side * side);
+    const bool fits = info->grid ? p->patch_size == 0 && !p->takes_patches
                                  : p->patch_size == side && p->merge_size == (uint32_t)info->n_merge &&
                                        3 * p->patch_frames * side * side == (uint32_t)info->n_numbers;
     if (!fits)

@@ -29,6 +29,7 @@ struct vision_marks {
     const char *before, *before_tiles, *after;
     const char *first_tile, *next_tile;
     const char *open, *close; // around all rows of a picture, which stand together; NULL: there are none
+    const char *line_end;     // Pixtral: between lines of rows, `end` behind the last one; NULL: they are one piece
     const char *place;        // what stands for a picture in a prompt; NULL: the token for pictures
 };
 

@@ -53,9 +53,23 @@ static const struct vision_row tower_rows[] = {
     {"encoder.layer.%d.lambda_2", "v.blk.%d.ls2.weight", false, false, false},
     {"encoder.layer.%d.mlp.fc1", "v.blk.%d.ffn_up", true, false, false},
     {"encoder.layer.%d.mlp.fc2", "v.blk.%d.ffn_down", true, false, false},
+    // Pixtral's.
+    {"patch_conv", "v.patch_embd", true, true, false},
+    {"ln_pre", "v.pre_ln", true, false, false},
+    {"transformer.layers.%d.attention_norm", "v.blk.%d.ln1", true, false, false},
+    {"transformer.layers.%d.ffn_norm", "v.blk.%d.ln2", true, false, false},
+    {"transformer.layers.%d.attention.q_proj", "v.blk.%d.attn_q", true, false, false},
+    {"transformer.layers.%d.attention.k_proj", "v.blk.%d.attn_k", true, false, false},
+    {"transformer.layers.%d.attention.v_proj", "v.blk.%d.attn_v", true, false, false},
+    {"transformer.layers.%d.attention.o_proj", "v.blk.%d.attn_out", true, false, false},
+    {"transformer.layers.%d.feed_forward.gate_proj", "v.blk.%d.ffn_gate", true, false, false},
+    {"transformer.layers.%d.feed_forward.up_proj", "v.blk.%d.ffn_up", true, false, false},
+    {"transformer.layers.%d.feed_forward.down_proj", "v.blk.%d.ffn_down", true, false, false},
 };
 static const struct vision_row projector_rows[] = {
     {"layer_norm", "mm.input_norm", true, false, false}, // InternVL's
+    {"norm", "mm.input_norm", true, false, false},       // Mistral 3's
+    {"patch_merger.merging_layer", "mm.patch_merger", true, false, false},
     {"linear_1", "mm.0", true, false, false},
     {"linear_2", "mm.2", true, false, false},
     // VILA's, with a norm before them or without.
@@ -211,37 +225,78 @@ static void turn(const struct tensor_view *from, size_t size, uint8_t *to) {
             memcpy(to, from->data + (row * (size_t)from->ne[0] + i) * size, size);
 }
 
-rn_status vision_turn_matrix(struct package *p, bool adds_one, rn_error *err) {
-    static const char matrix_name[] = "mm.2.weight", norm_name[] = "mm.input_norm.weight";
-    const struct tensor_view *const matrix = package_tensor(p, matrix_name), *const norm =
-                                                                                 package_tensor(p, norm_name);
-    const struct tensor_view *const before = p->tensors;
+// A tensor that is replaced by one that is made of it.
+struct remade {
+    const char *name;
+    enum { MADE_TURNED, MADE_ORDERED, MADE_FLOATS } how; // rows are columns; columns in another order; in floats
+    size_t n;                                            // MADE_ORDERED: patches; MADE_FLOATS: added to each number
+};
+
+static void order(const struct tensor_view *from, size_t size, size_t n_patches, uint8_t *to) {
+    const size_t each = (size_t)from->ne[0] / n_patches;
+    for (size_t row = 0; row < (size_t)from->ne[1]; row++)
+        for (size_t patch = 0; patch < n_patches; patch++)
+            for (size_t i = 0; i < each; i++, to += size)
+                memcpy(to, from->data + row * from->row_bytes + (i * n_patches + patch) * size, size);
+}
+
+static rn_status make(struct package *p, const struct tensor_view *from, const struct remade *r, rn_error *err) {
+    const struct tensor_type_info *const type = tensor_type_info(from->type);
+    const bool is_float = r->how == MADE_FLOATS, is_turned = r->how == MADE_TURNED;
+    const uint64_t dims[2] = {from->ne[is_turned], from->ne[!is_turned]};
+    const rn_status st = add_made(p, r->name, is_float ? TENSOR_F32 : from->type, from->n_dims, dims, err);
+    if (st != RN_OK) return st;
+    uint8_t *const to = package_made_data(p);
+    if (is_turned)
+        turn(from, type->block_bytes, to);
+    else if (!is_float)
+        order(from, type->block_bytes, r->n, to);
+    else {
+        float *const floats = (float *)(void *)to;
+        type->dequantize_row(from->data, floats, (size_t)from->ne[0]);
+        for (size_t i = 0; i < (size_t)from->ne[0]; i++) floats[i] += (float)r->n;
+    }
+    return RN_OK;
+}
+
+static rn_status check(const struct package *p, const struct remade *r, const struct tensor_view **out, size_t *room,
+                       rn_error *err) {
+    const struct tensor_view *const t = *out = package_tensor(p, r->name);
+    const char *const path = package_shown_path(p->path);
+    size_t n;
+    if (!t) return fail(err, RN_E_FORMAT, "%s: tensor %s: is missing", path, r->name);
+    if (tensor_type_info(t->type)->block_len != 1)
+        return fail(err, RN_E_UNSUPPORTED, "%s: tensor %s: type %s is not supported here; F32, F16 and BF16 are",
+                    path, r->name, tensor_type_info(t->type)->name);
+    if (t->n_dims != (r->how == MADE_FLOATS ? 1 : 2) || (r->how == MADE_ORDERED && t->ne[0] % r->n))
+        return fail(err, RN_E_FORMAT, "%s: tensor %s: of a shape that is not read", path, r->name);
+    if (!package_made_size(r->how == MADE_FLOATS ? t->ne[0] * sizeof(float) : t->n_bytes, &n))
+        return fail(err, RN_E_LIMIT, "%s: tensor %s: too large", path, r->name);
+    *room += n;
+    return RN_OK;
+}
+
+enum { MOST_REMADE = 2 };
+static rn_status remake(struct package *p, const struct remade *list, size_t n, rn_error *err) {
+    const struct tensor_view *from[MOST_REMADE] = {0}, *const before = p->tensors;
     const size_t n_before = p->n_tensors;
-    size_t room, norm_room;
-    if (!matrix || !norm)
-        return fail(err, RN_E_FORMAT, "%s: the projector's %s is missing", package_shown_path(p->path),
-                    matrix ? "norm" : "matrix");
-    const struct tensor_type_info *const type = tensor_type_info(matrix->type), *const norm_type =
-                                                                                    tensor_type_info(norm->type);
-    if (type->block_len != 1 || matrix->n_dims != 2 || norm_type->block_len != 1 || norm->n_dims != 1)
-        return fail(err, RN_E_FORMAT, "%s: tensor %s: of a type or shape that is not read",
-                    package_shown_path(p->path),
-                    type->block_len != 1 || matrix->n_dims != 2 ? matrix_name : norm_name);
-    const size_t n_norm = (size_t)norm->ne[0];
-    const uint64_t dims[2] = {matrix->ne[1], matrix->ne[0]}, norm_dims[2] = {n_norm, 1};
-    if (!package_made_size(matrix->n_bytes, &room) || !package_made_size(n_norm * sizeof(float), &norm_room))
-        return fail(err, RN_E_LIMIT, "%s: tensor %s: too large", package_shown_path(p->path), matrix_name);
-    rn_status st = package_reserve_made(p, room + norm_room, err);
+    size_t room = 0;
+    rn_status st = RN_OK;
+    for (size_t i = 0; st == RN_OK && i < n; i++) st = check(p, &list[i], &from[i], &room, err);
+    if (st == RN_OK) st = package_reserve_made(p, room, err);
     if (st == RN_OK) st = package_begin_anew(p, n_before, err);
     for (size_t i = 0; st == RN_OK && i < n_before; i++)
-        if (before + i != matrix && before + i != norm) package_keep_tensor(p, before + i);
-    if (st == RN_OK) st = add_made(p, matrix_name, matrix->type, 2, dims, err);
-    if (st != RN_OK) return st;
-    turn(matrix, type->block_bytes, package_made_data(p));
-    st = add_made(p, norm_name, TENSOR_F32, 1, norm_dims, err);
-    if (st != RN_OK) return st;
-    float *const to = (float *)(void *)package_made_data(p);
-    norm_type->dequantize_row(norm->data, to, n_norm);
-    for (size_t i = 0; i < n_norm; i++) to[i] += adds_one;
-    return RN_OK;
+        if (before + i != from[0] && before + i != from[1]) package_keep_tensor(p, before + i);
+    for (size_t i = 0; st == RN_OK && i < n; i++) st = make(p, from[i], &list[i], err);
+    return st;
+}
+
+rn_status vision_turn_matrix(struct package *p, bool adds_one, rn_error *err) {
+    const struct remade list[] = {{"mm.2.weight", MADE_TURNED, 0}, {"mm.input_norm.weight", MADE_FLOATS, adds_one}};
+    return remake(p, list, 2, err);
+}
+
+rn_status vision_order_merger(struct package *p, int32_t n_merge, rn_error *err) {
+    const struct remade list[] = {{"mm.patch_merger.weight", MADE_ORDERED, (size_t)n_merge * (size_t)n_merge}};
+    return remake(p, list, 1, err);
 }

@@ -13,5 +13,7 @@ rn_status vision_tensors_load(const struct folder *f, enum vision_part part, con
                               rn_error *err);
 // Gemma 3's projector: the matrix mm.2.weight of files has inputs as rows. adds_one: the norm's weights lack 1.
 rn_status vision_turn_matrix(struct package *projector, bool adds_one, rn_error *err);
+// Mistral 3's: columns of mm.patch_merger.weight go number by number through all merged patches in files, patch by patch here.
+rn_status vision_order_merger(struct package *projector, int32_t n_merge, rn_error *err);
 
 #endif
