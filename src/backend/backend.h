@@ -56,6 +56,8 @@ struct batch_row {
     int32_t coord[PROGRAM_MAX_COORDS]; // further rope coordinates; pos unless the row has its own
     // The last position that the row attends to; a value below pos means pos.
     int32_t see_to;
+    // In layers whose kind is by_area the row attends to positions [area_first, area_end) instead, its own among them; area_end 0: it has no area.
+    int32_t area_first, area_end;
     int32_t seq;                              // index into batch.seqs
     struct kv_slot store[PROGRAM_MAX_GROUPS]; // where its keys and values are written
     // Scratch rows: the slots of positions n_committed to pos, its own last. NULL for appended

@@ -2,7 +2,7 @@
 //
 //   magic, version, n_groups, n_vector, n_rows, n_seqs, n_wanted, n_logits
 //   each sequence: n_committed, is_far, n_adapters; of each adapter its number and scale; of each group the pages of its blocks
-//   each row: token, pos, seq, see_to, flags, coord[3], state.from, state.to; of each group store.page, store.slot;
+//   each row: token, pos, seq, see_to, area_first, area_end, flags, coord[3], state.from, state.to; of each group store.page, store.slot;
 //             its vector, if it has one; if it has a path, for each group page and slot of positions n_committed..pos
 //   wanted[n_wanted]
 #include "backend/batch_pack.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define MAGIC   0x42544e52u // "RNTB"
-#define VERSION 2u
+#define VERSION 3u
 enum { HAS_VECTOR = 1, ADDS = 2, HAS_PATH = 4, ALL_FLAGS = 7 };
 
 static size_t n_blocks(int32_t n_positions) { return ((size_t)n_positions + KV_PAGE - 1) / KV_PAGE; }
@@ -50,6 +50,7 @@ static void put_seq(struct writer *w, const struct batch_seq *q, int32_t n_group
 static void put_row(struct writer *w, const struct batch_row *r, const struct batch *b, const struct program *p) {
     const bool has_path = p->n_groups > 0 && r->path[0];
     put(w, (uint32_t)r->token), put(w, (uint32_t)r->pos), put(w, (uint32_t)r->seq), put(w, (uint32_t)r->see_to);
+    put(w, (uint32_t)r->area_first), put(w, (uint32_t)r->area_end);
     put(w, (r->vector ? HAS_VECTOR : 0u) | (r->adds ? ADDS : 0u) | (has_path ? HAS_PATH : 0u));
     for (int i = 0; i < PROGRAM_MAX_COORDS; i++) put(w, (uint32_t)r->coord[i]);
     put(w, (uint32_t)r->state.from), put(w, (uint32_t)r->state.to);
@@ -206,7 +207,10 @@ static int32_t first_seen(const struct program *p, int32_t g, int32_t pos) {
 
 static rn_status check_pages(const struct reader *r, size_t i, const struct batch_row *row) {
     const struct batch_seq *q = &r->seqs[row->seq];
-    const int32_t last = row->path[0] ? q->n_committed - 1 : row->see_to > row->pos ? row->see_to : row->pos;
+    const int32_t sees = row->see_to > row->pos ? row->see_to : row->pos, last = row->path[0] ? q->n_committed - 1
+                                                                                 : row->area_end > sees
+                                                                                     ? row->area_end - 1
+                                                                                     : sees;
     for (int32_t g = 0; g < r->p->n_groups; g++) {
         if (!slot_is_there(r, g, row->store[g])) return wrong(r, "slot of row", i, row->store[g].page, 0);
         for (int32_t b = first_seen(r->p, g, row->pos) / KV_PAGE; b <= last / KV_PAGE && last >= 0; b++)
@@ -240,6 +244,7 @@ static rn_status get_row(struct reader *r, size_t i, int64_t n_vocab) {
     struct batch_row *row = &r->rows[i];
     *row = (struct batch_row){.token = get(r), .pos = 0};
     row->pos = get(r), row->seq = get(r), row->see_to = get(r);
+    row->area_first = get(r), row->area_end = get(r);
     const uint32_t flags = (uint32_t)get(r);
     for (int k = 0; k < PROGRAM_MAX_COORDS; k++) row->coord[k] = get(r);
     row->state.from = get(r), row->state.to = get(r);
@@ -260,6 +265,9 @@ static rn_status get_row(struct reader *r, size_t i, int64_t n_vocab) {
         return wrong(r, "position of row", i, row->pos, committed - 1);
     if (row->see_to < -1 || row->see_to > (has_path ? row->pos : committed - 1))
         return wrong(r, "span of row", i, row->see_to, committed - 1);
+    if (row->area_end && (row->area_first < 0 || row->area_first > row->pos || row->area_end <= row->pos ||
+                          has_path || row->area_end > committed))
+        return wrong(r, "area of row", i, row->area_end, committed);
     rn_status st = has_path ? get_path(r, i, row) : RN_OK;
     if (st == RN_OK) st = check_pages(r, i, row);
     return st == RN_OK ? check_state(r, i, row->state) : st;

@@ -218,6 +218,7 @@ struct attend_kind {
     float scale, softcap;      // softcap 0: none
     int32_t window;            // a row attends to this many positions, its own included; 0: to all
     int32_t chunk;             // > 0: instead, to those of its own chunk of this many positions
+    bool by_area;              // rows that bring an area attend to that instead (struct batch_row)
     const float *alibi_slopes; // [n_head]; NULL: none
 };
 // The attention of a layer.

@@ -248,6 +248,15 @@ static void put_tower(const struct out *o) {
     gguf_put_u32(w, "clip.vision.projection_dim", (uint32_t)info->n_embd_out);
 }
 
+// Every n-th layer attends to all of the picture; one behind the last layer: none does. 0: it is otherwise.
+static uint32_t full_layers(const struct hparams *h) {
+    int32_t n = 1;
+    while (n <= h->n_layer && h->layers[n - 1].flags & LAYER_SWA) n++;
+    for (int32_t l = 0; l < h->n_layer; l++)
+        if (!(h->layers[l].flags & LAYER_SWA) != ((l + 1) % n == 0)) return 0;
+    return (uint32_t)n;
+}
+
 static void put_family(const struct out *o) {
     const struct vision_info *const info = &o->v->info;
     const char *const tower = package_hparams(o->v->tower)->arch, *const projector =
@@ -255,6 +264,12 @@ static void put_family(const struct out *o) {
     if (o->kind->is_linear || o->kind->has_means || o->kind->is_internvit) {
         gguf_put_u32(o->w, "clip.vision.projector.scale_factor", (uint32_t)info->n_merge);
     } else if (o->kind->has_frames || o->kind->is_pixtral) {
+        if (o->kind->has_windows) {
+            gguf_put_bool(o->w, "clip.use_silu", true);
+            gguf_put_u32(o->w, "clip.vision.n_wa_pattern", full_layers(package_hparams(o->v->tower)));
+            gguf_put_u32(o->w, "clip.vision.window_size",
+                         (uint32_t)(info->window * info->n_merge * info->patch_size));
+        }
         gguf_put_u32(o->w, "clip.vision.spatial_merge_size", (uint32_t)info->n_merge);
     } else { // layers behind it are not in the file
         gguf_put_array(o->w, "clip.vision.feature_layer", GGUF_I32, 1);
@@ -291,6 +306,9 @@ static rn_status check_form(const struct out *o, const char *dir, rn_error *err)
     if (o->kind->is_pixtral && package_hparams(o->v->tower)->rope_theta != 10000)
         return fail(err, RN_E_UNSUPPORTED, "%s: a tower with rope_theta %g has no form in a mmproj file", dir,
                     (double)package_hparams(o->v->tower)->rope_theta);
+    if (o->kind->has_windows && full_layers(package_hparams(o->v->tower)) == 0)
+        return fail(err, RN_E_UNSUPPORTED,
+                    "%s: fullatt_block_indexes that are not every n-th layer have no form in a mmproj file", dir);
     if (info->has_class && info->keeps_class)
         return fail(err, RN_E_UNSUPPORTED, "%s: a class row among features has no form in a mmproj file", dir);
     return RN_OK;

@@ -55,6 +55,9 @@ struct lm_input {
     // there at the end of the step, or the step is refused. A sequence should not be cut inside a
     // span: the rows before the cut have attended to those after it.
     int32_t see_to;
+    // In layers whose rows have areas it attends to positions [area_first, area_end) instead, its own among them, all there at the end of the step;
+    // area_end 0: it has no area. The key tells it, too.
+    int32_t area_first, area_end;
 };
 
 struct lm_row {

@@ -94,6 +94,17 @@ static rn_status check_span(const struct lm_real *m, const struct lm_row *r, con
     return RN_OK;
 }
 
+static rn_status check_area(const struct lm_real *m, const struct lm_row *r, const struct batch_row *b,
+                            rn_error *err) {
+    const int32_t end = kv_seq_len(m->k.kv, r->seq);
+    if (!b->area_end) return RN_OK;
+    if (r->parent == LM_APPEND && b->area_first >= 0 && b->area_first <= b->pos && b->pos < b->area_end &&
+        b->area_end <= end)
+        return RN_OK;
+    return fail(err, RN_E_ARG, "attends to positions %d..%d, its own is %d and the step ends before %d",
+                b->area_first, b->area_end - 1, b->pos, end);
+}
+
 static int32_t enter_seq(struct lm_real *m, int32_t seq) {
     if (m->seq_of[seq] >= 0) return m->seq_of[seq];
     const int32_t s = m->n_seqs++;
@@ -135,7 +146,9 @@ static rn_status add_row(struct lm_real *m, const struct lm_row *r, struct batch
     int32_t *const node = &m->nodes[out - m->rows];
     *out = (struct batch_row){
         .token = r->token, .seq = enter_seq(m, r->seq), .see_to = -1, .state = {.from = KV_NONE, .to = KV_NONE}};
-    if (r->input) out->vector = r->input->vector, out->adds = r->input->adds, out->see_to = r->input->see_to;
+    if (r->input)
+        out->vector = r->input->vector, out->adds = r->input->adds, out->see_to = r->input->see_to,
+        out->area_first = r->input->area_first, out->area_end = r->input->area_end;
     const rn_status st = lm_kv_add_row(&m->k, r, &out->pos, node, err);
     if (st != RN_OK) return st;
     if (*node != KV_NONE) fill_path(m, r->seq, *node, out);
@@ -194,7 +207,8 @@ static rn_status add_rows(struct lm_real *m, const struct lm_row *rows, size_t n
         m->n_logits += (r->want & LM_WANT_LOGITS) != 0;
     }
     for (*i = 0; *i < n; ++*i) {
-        const rn_status st = rows[*i].input ? check_span(m, &rows[*i], &m->rows[*i], err) : RN_OK;
+        rn_status st = rows[*i].input ? check_span(m, &rows[*i], &m->rows[*i], err) : RN_OK;
+        if (st == RN_OK) st = check_area(m, &rows[*i], &m->rows[*i], err);
         if (st != RN_OK) return fail_in(err, st, "row %zu", *i);
     }
     return RN_OK;

@@ -87,6 +87,8 @@ struct arch {
     bool rope_grid;
     // Then the halves take turns among the frequencies of all dimensions, the row the first one (Pixtral's).
     bool rope_grid_turns;
+    // Rows bring the areas that they attend to in layers of LAYER_SWA (struct lm_input).
+    bool has_areas;
     // All rows of a sequence are one step, after which nothing reads its keys and values: layers take turns on the pages of one.
     bool is_one_step;
     bool tiled_heads;  // struct recurrence: is_tiled

@@ -130,6 +130,48 @@ static const struct arch qwen2_vit_split = { // as mmproj files have it
     .rope_grid = true,
     .is_one_step = true};
 
+// Qwen2.5-VL's (2502.13923): norms without a mean, a gate, and layers whose rows attend within windows of the picture.
+#define QWEN25_VIT_MATRICES                                                                                          \
+    MATRIX_AND_BIAS(ROLE_O, "v.blk.%d.attn_out", DIM_O, DIM_EMBD),                                                   \
+        MATRIX_AND_BIAS(ROLE_GATE, "v.blk.%d.ffn_gate", DIM_EMBD, DIM_FF),                                           \
+        MATRIX_AND_BIAS(ROLE_UP, "v.blk.%d.ffn_up", DIM_EMBD, DIM_FF),                                               \
+        MATRIX_AND_BIAS(ROLE_DOWN, "v.blk.%d.ffn_down", DIM_FF, DIM_EMBD)
+#define QWEN25_VIT_NORMS                                                                                             \
+    {ROLE_PATCH, "v.patch_embd.weight", DIM_PATCH, DIM_EMBD}, {ROLE_OUTPUT_NORM, "v.post_ln.weight", DIM_EMBD},      \
+        {ROLE_ATTN_NORM, "v.blk.%d.ln1.weight", DIM_EMBD}, {                                                         \
+        ROLE_FFN_NORM, "v.blk.%d.ln2.weight", DIM_EMBD                                                               \
+    }
+static const struct tensor_spec qwen25_vit_tensors[] = {
+    QWEN25_VIT_NORMS,
+    {ROLE_QKV, "v.blk.%d.attn_qkv.weight", DIM_EMBD, DIM_QKV,
+     .parts = {{ROLE_Q, DIM_Q}, {ROLE_K, DIM_K}, {ROLE_V, DIM_V}}},
+    {ROLE_QKV_BIAS, "v.blk.%d.attn_qkv.bias", DIM_QKV,
+     .parts = {{ROLE_Q_BIAS, DIM_Q}, {ROLE_K_BIAS, DIM_K}, {ROLE_V_BIAS, DIM_V}}},
+    QWEN25_VIT_MATRICES,
+};
+static const struct tensor_spec qwen25_vit_split_tensors[] = {
+    QWEN25_VIT_NORMS,
+    MATRIX_AND_BIAS(ROLE_Q, "v.blk.%d.attn_q", DIM_EMBD, DIM_Q),
+    MATRIX_AND_BIAS(ROLE_K, "v.blk.%d.attn_k", DIM_EMBD, DIM_K),
+    MATRIX_AND_BIAS(ROLE_V, "v.blk.%d.attn_v", DIM_EMBD, DIM_V),
+    QWEN25_VIT_MATRICES,
+};
+static const struct op_spec qwen25_vit_layer[] = {RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
+                                                  OPS_QKV(BUF_NORMED),
+                                                  OPS_ROPE,
+                                                  OPS_ATTEND,
+                                                  ADD(BUF_DELTA, BUF_X),
+                                                  RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
+                                                  OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+                                                  ADD(BUF_DELTA, BUF_X)};
+static const struct op_spec qwen25_vit_end[] = {OPS_LAST, RMS_NORM(BUF_LAST, BUF_HIDDEN, ROLE_OUTPUT_NORM)};
+#define QWEN25_VIT(name)                                                                                             \
+    static const struct arch name = {TENSORS(name##_tensors), BEGIN(qwen2_vit_begin), LAYER(qwen25_vit_layer),       \
+                                     END(qwen25_vit_end),     .rope_halves = true,    .rope_grid = true,             \
+                                     .has_areas = true,       .is_one_step = true}
+QWEN25_VIT(qwen25_vit);
+QWEN25_VIT(qwen25_vit_split);
+
 // Pixtral's (2410.07073): norms without a mean, a gate, no biases. In mmproj files the pairs of heads stand side by side.
 static const struct tensor_spec pixtral_vit_tensors[] = {
     {ROLE_PATCH, "v.patch_embd.weight", DIM_PATCH, DIM_EMBD},  {ROLE_EMBD_NORM, "v.pre_ln.weight", DIM_EMBD},
@@ -217,6 +259,8 @@ static const struct {
     const char *name;
     const struct arch *arch;
 } rows[] = {
+    {"qwen25_vit", &qwen25_vit},
+    {"qwen25_vit_split", &qwen25_vit_split},
     {"pixtral_vit_silu", &pixtral_vit_silu},
     {"pixtral_vit_gelu", &pixtral_vit_gelu},
     {"pixtral_vit_silu_pairs", &pixtral_vit_silu_pairs},

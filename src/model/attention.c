@@ -21,7 +21,7 @@ static int8_t find_kind(struct program *p, const struct attend_kind *want) {
         const struct attend_kind *have = &p->kinds[k];
         if (have->n_head == want->n_head && have->n_head_kv == want->n_head_kv && have->head_dim == want->head_dim &&
             have->v_dim == want->v_dim && have->scale == want->scale && have->window == want->window &&
-            have->chunk == want->chunk)
+            have->chunk == want->chunk && have->by_area == want->by_area)
             return (int8_t)k;
     }
     if (p->n_kinds == PROGRAM_MAX_KINDS) return -1;
@@ -59,6 +59,7 @@ static rn_status attend_layer(struct model *m, int32_t layer, const float *slope
         .softcap = h->attn_softcap,
         .window = h->n_chunk ? 0 : window,
         .chunk = h->n_chunk ? window : 0,
+        .by_area = m->arch->has_areas && l->flags & LAYER_SWA,
         .alibi_slopes = slopes,
     };
     const struct page_group pages = {

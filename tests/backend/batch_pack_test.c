@@ -15,7 +15,7 @@ static uint8_t *pack(const struct batch *b, size_t *n) {
 
 static void same_row(const struct batch_row *a, const struct batch_row *b) {
     CHECK(a->token == b->token && a->pos == b->pos && a->seq == b->seq && a->see_to == b->see_to &&
-          a->adds == b->adds);
+          a->adds == b->adds && a->area_first == b->area_first && a->area_end == b->area_end);
     CHECK_MEM(a->coord, b->coord, sizeof a->coord);
     CHECK_MEM(a->store, b->store, 2 * sizeof *a->store);
     CHECK(a->state.from == b->state.from && a->state.to == b->state.to);
@@ -87,6 +87,8 @@ TEST(what_a_backend_would_follow_is_checked) {
         POS,
         PATH_POS,
         SEE_TO,
+        AREA,
+        AREA_FIRST,
         STORE_PAGE,
         STORE_SLOT,
         PAGE,
@@ -105,6 +107,8 @@ TEST(what_a_backend_would_follow_is_checked) {
         [POS] = "batch: position of row 4: 3",
         [PATH_POS] = "batch: position of scratch row 1: 199",
         [SEE_TO] = "batch: span of row 4: 3",
+        [AREA] = "batch: area of row 4: 4",
+        [AREA_FIRST] = "batch: area of row 4: 3",
         [STORE_PAGE] = "batch: slot of row 4",
         [STORE_SLOT] = "batch: slot of row 4",
         [PAGE] = "batch: page of sequence 1: 6",
@@ -130,6 +134,8 @@ TEST(what_a_backend_would_follow_is_checked) {
         if (kind == POS) last->pos = 3;
         if (kind == PATH_POS) s.rows[1].pos = 199;
         if (kind == SEE_TO) last->see_to = 3;
+        if (kind == AREA) last->area_end = 4;
+        if (kind == AREA_FIRST) last->area_first = 3, last->area_end = 3;
         if (kind == STORE_PAGE) last->store[1].page = 4;
         if (kind == STORE_SLOT) last->store[0].slot = 64;
         if (kind == PAGE) pages[0] = 6, s.seqs[1].pages[0] = pages;
@@ -149,7 +155,7 @@ TEST(what_a_backend_would_follow_is_checked) {
 }
 
 // Where the records of the sample begin, in words of 32 bits: batch_pack.c lists their fields.
-enum { HEAD = 0, SEQ_0 = 8, ROW_0 = 28, ROW_1 = 42 };
+enum { HEAD = 0, SEQ_0 = 8, ROW_0 = 28, ROW_1 = 44 };
 
 TEST(a_number_outside_its_range_is_refused_by_name) {
     static const struct {
@@ -158,7 +164,7 @@ TEST(a_number_outside_its_range_is_refused_by_name) {
         const char *text;
     } rows[] = {
         {HEAD + 0, 1, "batch: magic: 1, "},
-        {HEAD + 1, 1, "batch: version: 1, expected 2"},
+        {HEAD + 1, 1, "batch: version: 1, expected 3"},
         {HEAD + 2, 1, "batch: groups: 1, expected 2"},
         {HEAD + 3, 5, "batch: vector width: 5, expected 6"},
         {HEAD + 4, 9, "batch: rows: 9, limit 8"},
@@ -182,16 +188,17 @@ TEST(a_number_outside_its_range_is_refused_by_name) {
         {ROW_0 + 0, INT32_MIN, "batch: token of row 0: -2147483648"},
         {ROW_0 + 1, -1, "batch: position of row 0: -1"},
         {ROW_0 + 2, -1, "batch: sequence of row 0: -1"},
-        {ROW_0 + 2, 2, "batch: sequence of row 0: 2 at byte 168, limit 1"},
+        {ROW_0 + 2, 2, "batch: sequence of row 0: 2 at byte 176, limit 1"},
         {ROW_0 + 3, -2, "batch: span of row 0: -2"},
-        {ROW_0 + 4, 8, "batch: flags of row 0: 8 at byte 168, limit 7"},
-        {ROW_0 + 8, -2, "batch: state read by row 0: -2"},
-        {ROW_0 + 9, 5, "batch: state written by row 0: 5 at byte 168, limit 4"},
-        {ROW_0 + 10, -1, "batch: slot of row 0: -1"},
-        {ROW_0 + 11, -1, "batch: slot of row 0"},
+        {ROW_0 + 5, 201, "batch: area of row 0: 201"},
+        {ROW_0 + 6, 8, "batch: flags of row 0: 8 at byte 176, limit 7"},
+        {ROW_0 + 10, -2, "batch: state read by row 0: -2"},
+        {ROW_0 + 11, 5, "batch: state written by row 0: 5 at byte 176, limit 4"},
+        {ROW_0 + 12, -1, "batch: slot of row 0: -1"},
+        {ROW_0 + 13, -1, "batch: slot of row 0"},
         {ROW_1 + 1, INT32_MAX, "batch: ends at byte "}, // its path would have two thousand million nodes
         {ROW_1 + 3, 202, "batch: span of row 1: 202"},
-        {ROW_1 + 14, -1, "batch: path of row 1: -1"},
+        {ROW_1 + 16, -1, "batch: path of row 1: -1"},
     };
     struct batch_sample s;
     size_t n;

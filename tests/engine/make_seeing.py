@@ -23,6 +23,7 @@ from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3I
 from transformers.models.llava_next.image_processing_pil_llava_next import LlavaNextImageProcessorPil
 from transformers.models.llava_onevision.image_processing_pil_llava_onevision import LlavaOnevisionImageProcessorPil
 from transformers.models.pixtral import image_processing_pil_pixtral as pixtral_pil
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 from transformers.models.smolvlm.image_processing_pil_smolvlm import SmolVLMImageProcessorPil
 
 # The processor's module reads a function of the other backend, which needs torchvision.
@@ -69,6 +70,16 @@ def randomize(model, seed):
         p.data = (noise * scale / (1 if p.dim() == 1 or 'embed' in name else (p[0].numel() ** .5)) + is_norm).to(torch.bfloat16).to(torch.float32)
 
 
+# Without a cache: generate() takes other coordinates for what it generates than the model has for the same text as a prompt (Qwen2.5-VL).
+def plain_greedy(model, inputs):
+    now = dict(inputs)
+    for _ in range(N_GREEDY):
+        best = model(**now, use_cache=False).logits[:, -1:].argmax(-1)
+        now |= {'input_ids': torch.cat([now['input_ids'], best], -1), 'attention_mask': torch.cat([now['attention_mask'], torch.ones_like(best)], -1),
+                'mm_token_type_ids': torch.cat([now['mm_token_type_ids'], torch.zeros_like(best)], -1)}
+    return now['input_ids'][0][-N_GREEDY:]
+
+
 def write(name, model, processor, config, files, cases, mark='<image>', patch=0, merge=1, **switches):
     """cases: (name, text, pictures). config: what config.json says otherwise than transformers writes it. mark: what the processor reads for <image>.
     patch: pixels are written patch by patch, in blocks of merge x merge. logits.npy: of the rows that golden.json lists, case by case."""
@@ -95,11 +106,12 @@ def write(name, model, processor, config, files, cases, mark='<image>', patch=0,
         with torch.no_grad():
             logits = model(**inputs, use_cache=False).logits[0]
             exact = double(**{k: v.double() if v.is_floating_point() else v for k, v in inputs.items()}, use_cache=False).logits[0]
-            greedy = model.generate(**inputs, do_sample=False, max_new_tokens=N_GREEDY, min_new_tokens=N_GREEDY, eos_token_id=None)[0][len(ids):]
+            greedy = plain_greedy(model, inputs) if 'mm_token_type_ids' in inputs else \
+                model.generate(**inputs, do_sample=False, max_new_tokens=N_GREEDY, min_new_tokens=N_GREEDY, eos_token_id=None)[0][len(ids):]
         mean, std = (np.array(getattr(processor.image_processor, k)).reshape(3, 1, 1) for k in ('image_mean', 'image_std'))
         pixels = inputs['pixel_values'].double().numpy()
         levels = None
-        if pixels.shape[-3] == 3 and len(names) == 1:
+        if pixels.ndim > 2 and pixels.shape[-3] == 3 and len(names) == 1:
             levels = (pixels.reshape(-1, *pixels.shape[-3:]) * std + mean) * 255
             assert np.abs(levels - np.rint(levels)).max() < 1e-3
             if patch:
@@ -230,10 +242,39 @@ def pixtral(name, seed, merge):
     write(name, model, processor, {}, {'preprocessor_config.json': {'image_processor_type': 'PixtralImageProcessor', **ipc}}, CASES, '[IMG]', patch=4, merge=merge)
 
 
+# The processor's tokens, without the class, which needs torchvision.
+class QwenProcessor:
+    def __init__(self, image_processor, tokenizer):
+        self.image_processor, self.tokenizer = image_processor, tokenizer
+
+    def __call__(self, text, images, return_tensors):
+        made = self.image_processor(images[0], return_tensors='pt')
+        parts = text[0].split('<|image_pad|>')
+        counts = [int(g.prod()) // self.image_processor.merge_size ** 2 for g in made['image_grid_thw']]
+        ids = self.tokenizer(''.join(p + '<|image_pad|>' * n for p, n in zip(parts, [*counts, 0])), return_tensors='pt')
+        return {**ids, **made, 'mm_token_type_ids': (ids['input_ids'] == self.tokenizer.convert_tokens_to_ids('<|image_pad|>')).long()}
+
+
+# Windows of 3 x 3 blocks, ragged at the edge.
+def qwen25(name, seed):
+    t = tokenizer(['<s>', '</s>', '<pad>', '<|vision_start|>', '<|vision_end|>', '<|image_pad|>', '<|video_pad|>'])
+    ids = {n: t.convert_tokens_to_ids(s) for n, s in (('image_token_id', '<|image_pad|>'), ('video_token_id', '<|video_pad|>'), ('vision_start_token_id', '<|vision_start|>'),
+                                                      ('vision_end_token_id', '<|vision_end|>'))}
+    vision = {'depth': 4, 'hidden_size': 16, 'intermediate_size': 18, 'num_heads': 2, 'patch_size': 4, 'spatial_merge_size': 2, 'temporal_patch_size': 2, 'window_size': 25, 'out_hidden_size': 16,
+              'fullatt_block_indexes': [1, 3], 'hidden_act': 'silu'}
+    text = {**text_config(t), 'rope_parameters': {'rope_type': 'default', 'rope_theta': 10000., 'mrope_section': [1, 1, 2]}}
+    config = tf.Qwen2_5_VLConfig(text_config=text, vision_config=vision, tie_word_embeddings=False, **ids)
+    model = tf.Qwen2_5_VLForConditionalGeneration._from_config(config, attn_implementation='eager', dtype=torch.float32).eval()
+    randomize(model, seed)
+    ipc = {**SCALE, 'do_resize': True, 'size': {'shortest_edge': 256, 'longest_edge': 4096}, 'patch_size': 4, 'merge_size': 2, 'temporal_patch_size': 2, 'resample': 3,
+           'image_mean': [.48145466, .4578275, .40821073], 'image_std': [.26862954, .26130258, .27577711]}
+    write(name, model, QwenProcessor(Qwen2VLImageProcessorPil(**ipc), t), {}, {'preprocessor_config.json': {'image_processor_type': 'Qwen2VLImageProcessor', **ipc}}, CASES, '<|image_pad|>')
+
+
 MAKERS = {'smolvlm-split': lambda n: splits(n, 1, 'smolvlm'), 'idefics3-split': lambda n: splits(n, 12, 'idefics3'), 'llava-next': lambda n: nexts(n, 3, 'next'),
           'llava-onevision': lambda n: nexts(n, 4, 'onevision'), 'gemma3': lambda n: gemma3(n, 5, False), 'gemma3-parts': lambda n: gemma3(n, 6, True),
           'internvl': lambda n: internvl(n, 7, False), 'internvl-rms': lambda n: internvl(n, 8, True), 'pixtral': lambda n: pixtral(n, 9, 1),
-          'mistral3': lambda n: pixtral(n, 10, 2)}
+          'mistral3': lambda n: pixtral(n, 10, 2), 'qwen25-vl': lambda n: qwen25(n, 11)}
 
 if __name__ == '__main__':
     tf.logging.set_verbosity_error()

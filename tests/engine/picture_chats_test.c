@@ -298,6 +298,9 @@ TEST(marks_are_those_of_the_family_that_the_vocabulary_has) {
     CHECK_STR(m.after_in_text, "<|vision_end|>");
     CHECK_INT(m.n_before + m.n_after, 0);
     CHECK(m.token == 3 && m.row_token == 3 && m.spelling.n == 13);
+    info.family = "Qwen2.5-VL";
+    picture_marks_make(&info, &v, &m);
+    CHECK_STR(m.before_in_text, "<|vision_start|>");
     info = (struct vision_info){.family = "SmolVLM", .image_token = -1};
     picture_marks_make(&info, &v, &m);
     CHECK_STR(m.before_in_text, "");

@@ -139,13 +139,14 @@ TEST(internvl_is_as_transformers_has_it) { compare_family("internvl"); }
 TEST(internvl_with_norms_of_queries_is_as_transformers_has_it) { compare_family("internvl-rms"); }
 TEST(pixtral_is_as_transformers_has_it) { compare_family("pixtral"); }
 TEST(mistral3_is_as_transformers_has_it) { compare_family("mistral3"); }
+TEST(qwen25_vl_is_as_transformers_has_it) { compare_family("qwen25-vl"); }
 TEST(gemma3_with_pan_and_scan_is_as_transformers_has_it) { compare_family("gemma3-parts"); }
 
 // Two GGUF files made of the folder: the vision part, which is found beside the model, has the processor's rules, too.
 TEST(converted_models_are_as_transformers_has_them) {
     static const char *const all[] = {"smolvlm-split", "idefics3-split", "llava-next", "llava-onevision",
                                       "gemma3",        "gemma3-parts",   "internvl",   "internvl-rms",
-                                      "pixtral",       "mistral3"};
+                                      "pixtral",       "mistral3",       "qwen25-vl"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         char path[512], vision[512], folder[64];
         rn_error err = {0};
@@ -163,7 +164,7 @@ TEST(converted_models_are_as_transformers_has_them) {
 // ---- every history ------------------------------------------------------------------------------------------------------
 
 static const char *const folders[] = {"smolvlm-split", "llava-next", "llava-onevision", "gemma3",
-                                      "gemma3-parts",  "internvl",   "mistral3"};
+                                      "gemma3-parts",  "internvl",   "mistral3",        "qwen25-vl"};
 enum { N_FOLDERS = sizeof folders / sizeof *folders };
 
 static bool run_last(const char *folder, const rn_engine_options *o, struct outcome *out) {

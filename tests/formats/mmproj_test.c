@@ -17,7 +17,8 @@ enum form {
     FORM_GEMMA3,
     FORM_INTERNVL,
     FORM_PIXTRAL,
-    FORM_MISTRAL3
+    FORM_MISTRAL3,
+    FORM_QWEN25VL
 };
 enum { WIDTH = 8, FF = 12, TEXT = 6, PATCH = 2, SIDE = 4, LAYERS = 2 };
 
@@ -61,8 +62,8 @@ static void add_layers(struct gguf_builder *b, enum form form) {
 }
 
 static void add_keys(struct gguf_builder *b, enum form form) {
-    static const char *const types[] = {"mlp",    "mlp",      "idefics3", "qwen2vl_merger",
-                                        "gemma3", "internvl", "pixtral",  "pixtral"};
+    static const char *const types[] = {"mlp",      "mlp",     "idefics3", "qwen2vl_merger",  "gemma3",
+                                        "internvl", "pixtral", "pixtral",  "qwen2.5vl_merger"};
     static const float mean[] = {.5F, .5F, .5F}, std[] = {.5F, .25F, .5F};
     gb_str(b, "general.architecture", "clip");
     gb_bool(b, "clip.has_vision_encoder", true);
@@ -70,6 +71,7 @@ static void add_keys(struct gguf_builder *b, enum form form) {
     if (form != FORM_OLDER) gb_str(b, "clip.projector_type", types[form]);
     gb_bool(b, "clip.use_gelu", form == FORM_IDEFICS3 || form == FORM_GEMMA3);
     if (form >= FORM_PIXTRAL) gb_bool(b, "clip.use_silu", true);
+    if (form == FORM_QWEN25VL) gb_u32(b, "clip.vision.n_wa_pattern", 2), gb_u32(b, "clip.vision.window_size", 9);
     if (form == FORM_MISTRAL3) gb_u32(b, "clip.vision.spatial_merge_size", 2);
     if (form == FORM_GEMMA3) gb_u32(b, "clip.vision.projector.scale_factor", 2);
     gb_u32(b, "clip.vision.image_size", SIDE);
@@ -90,7 +92,7 @@ static uint8_t *build(const struct changed *c, size_t *n) {
     b.omit = c->omit;
     add_keys(&b, c->form);
     tensor(&b, "v.patch_embd.weight", 4, PATCH, PATCH, 3, WIDTH);
-    if (c->form == FORM_QWEN2VL) {
+    if (c->form == FORM_QWEN2VL || c->form == FORM_QWEN25VL) {
         tensor(&b, "v.patch_embd.weight.1", 4, PATCH, PATCH, 3, WIDTH);
     } else {
         tensor(&b, "v.patch_embd.bias", 1, WIDTH, 1, 1, 1);
@@ -107,7 +109,7 @@ static uint8_t *build(const struct changed *c, size_t *n) {
     } else if (c->form == FORM_GEMMA3) {
         tensor(&b, "mm.input_projection.weight", 2, TEXT, WIDTH, 1, 1);
         tensor(&b, "mm.soft_emb_norm.weight", 1, WIDTH, 1, 1, 1);
-    } else if (c->form >= FORM_PIXTRAL) {
+    } else if (c->form == FORM_PIXTRAL || c->form == FORM_MISTRAL3) {
         both(&b, "mm.1", WIDTH, 7);
         both(&b, "mm.2", 7, TEXT);
         tensor(&b, "v.token_embd.img_break", 1, TEXT, 1, 1, 1);
@@ -117,7 +119,7 @@ static uint8_t *build(const struct changed *c, size_t *n) {
         both(&b, "mm.model.mlp.1", 4 * WIDTH, 7);
         both(&b, "mm.model.mlp.3", 7, TEXT);
     } else {
-        both(&b, "mm.0", c->form == FORM_QWEN2VL ? 4 * WIDTH : WIDTH, 7);
+        both(&b, "mm.0", c->form == FORM_QWEN2VL || c->form == FORM_QWEN25VL ? 4 * WIDTH : WIDTH, 7);
         both(&b, "mm.2", 7, TEXT);
     }
     b.omit = NULL; // what is added may replace what was left out
@@ -155,6 +157,7 @@ TEST(files_of_llama_cpp_have_a_tower_and_a_projector) {
         {{"idefics3", FORM_IDEFICS3}, "SmolVLM", "vit_gelu_tanh", "linear", 2, TILING_SPLIT, 1},
         {{"with sound", FORM_IDEFICS3, .add = sound}, "SmolVLM", "vit_gelu_tanh", "linear", 2, TILING_SPLIT, 1},
         {{"gemma3", FORM_GEMMA3}, "Gemma 3", "vit_gelu_tanh", "norm_linear", 2, TILING_NONE, 1},
+        {{"qwen2.5vl", FORM_QWEN25VL}, "Qwen2.5-VL", "qwen25_vit_split", "mlp_gelu", 2, TILING_NONE, 1},
         {{"pixtral", FORM_PIXTRAL}, "Pixtral", "pixtral_vit_silu_pairs", "mlp_gelu", 2, TILING_NONE, 1},
         {{"mistral3", FORM_MISTRAL3}, "Mistral 3", "pixtral_vit_silu_pairs", "merge_mlp_gelu", 2, TILING_NONE, 1},
         {{"internvl", FORM_INTERNVL}, "InternVL", "internvit", "mlp_gelu", 2, TILING_CLOSEST, 0},
@@ -185,7 +188,8 @@ TEST(files_of_llama_cpp_have_a_tower_and_a_projector) {
             CHECK(up && up->ne[1] == FF);
             CHECK_INT(v.info.n_embd_out, TEXT);
             CHECK_INT(v.info.has_newline, rows[i].tiling == TILING_BEST_SIZE);
-            CHECK_INT(v.info.marks != NULL, rows[i].file.form >= FORM_GEMMA3 || rows[i].file.form == FORM_IDEFICS3);
+            CHECK_INT(v.info.marks != NULL, (rows[i].file.form >= FORM_GEMMA3 && rows[i].file.form < FORM_QWEN25VL) ||
+                                                rows[i].file.form == FORM_IDEFICS3);
             vision_files_close(&v);
         }
         free(file);
@@ -233,12 +237,14 @@ static void std_zero(struct gguf_builder *b) {
     gb_array(b, "clip.vision.image_std", GB_F32, (float[]){1, 0, 1}, 3, 4);
 }
 
+static void small_window(struct gguf_builder *b) { gb_u32(b, "clip.vision.window_size", 3); }
+
 TEST(what_is_not_supported_or_wrong_is_refused_by_name) {
     static const struct changed rows[] = {
         {"a model", FORM_MLP, "general.architecture", other_arch, "'llama' is no vision part (clip)"},
         {"no architecture", FORM_MLP, "general.architecture", NULL, "key general.architecture"},
         {"projector", FORM_MLP, "clip.projector_type", other_type,
-         "'resampler' is not supported: mlp, idefics3, gemma3, internvl, pixtral and"},
+         "'resampler' is not supported: mlp, idefics3, gemma3, internvl, pixtral, qwen2vl_merger and"},
         {"for sound alone", FORM_MLP, "clip.has_vision_encoder", no_vision, "key clip.has_vision_encoder"},
         {"silu", FORM_MLP, NULL, silu, "key clip.use_silu"},
         {"layers", FORM_MLP, NULL, layers, "features of 2 layers"},
@@ -250,6 +256,10 @@ TEST(what_is_not_supported_or_wrong_is_refused_by_name) {
         {"eps", FORM_MLP, "clip.vision.attention.layer_norm_epsilon", eps, "layer_norm_epsilon"},
         {"side", FORM_MLP, "clip.vision.image_size", side, "0 patches, 1..16383 are read"},
         {"deviation", FORM_MLP, "clip.vision.image_std", std_zero, "key clip.vision.image_std: 0 is outside"},
+        {"activation of qwen2.5vl", FORM_QWEN25VL, "clip.use_silu", NULL, "is not supported with qwen2.5vl_merger"},
+        {"windows", FORM_QWEN25VL, "clip.vision.n_wa_pattern", NULL, "key clip.vision.n_wa_pattern"},
+        {"small windows", FORM_QWEN25VL, "clip.vision.window_size", small_window,
+         "window_size: 3 pixels, blocks have 4"},
         {"activation of pixtral", FORM_PIXTRAL, "clip.use_silu", NULL,
          "key clip.use_gelu: is not supported with pixtral"},
         {"width", FORM_MLP, "clip.vision.embedding_length", NULL, "key clip.vision.embedding_length"},

@@ -160,6 +160,17 @@ TEST(what_is_not_supported_or_wrong_is_refused_by_name) {
          "\"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"image_size\": 4",
          "pixtral\", \"hidden_size\": 8, \"num_attention_heads\": 4, \"num_hidden_layers\": 2", NULL, NULL,
          "rows and columns rotate a multiple of 4"},
+        {"windows smaller than a block",
+         "LlavaForConditionalGeneration\"], \"vision_feature_layer\": -2, \"text_config\": "
+         "{\"hidden_size\": 6},\"vision_config\": {\"model_type\": \"clip_vision_model",
+         "Qwen2_5_VLForConditionalGeneration\"], \"vision_config\": {\"window_size\": 3, \"model_type\": \"x", NULL,
+         NULL, "member window_size: 3 pixels, blocks have 4"},
+        {"layers that are no numbers",
+         "LlavaForConditionalGeneration\"], \"vision_feature_layer\": -2, \"text_config\": "
+         "{\"hidden_size\": 6},\"vision_config\": {\"model_type\": \"clip_vision_model",
+         "Qwen2_5_VLForConditionalGeneration\"], \"vision_config\": {\"fullatt_block_indexes\": [-1], \"model_type\": "
+         "\"x",
+         NULL, NULL, "member fullatt_block_indexes"},
         {"a picture that is no square", "\"image_size\": 4", "\"image_size\": [4, 6]", NULL, NULL,
          "member image_size: 4 x 6, squares are read"},
         {"a class row among means", "LlavaForConditionalGeneration\"], \"vision_feature_layer\": -2",

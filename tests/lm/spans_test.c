@@ -192,7 +192,9 @@ TEST(a_window_begins_behind_each_row_and_ends_with_its_span) {
 }
 
 TEST(a_span_that_the_step_does_not_hold_is_refused) {
-    const struct lm_input to_3 = {.see_to = 3}, to_1 = {.see_to = 1}, to_2 = {.see_to = 2};
+    const struct lm_input to_3 = {.see_to = 3}, to_1 = {.see_to = 1}, to_2 = {.see_to = 2},
+                          behind = {.see_to = -1, .area_first = 2, .area_end = 3},
+                          beyond = {.see_to = -1, .area_first = 0, .area_end = 3};
     const struct {
         const char *why, *message;
         struct lm_row rows[3];
@@ -208,6 +210,16 @@ TEST(a_span_that_the_step_does_not_hold_is_refused) {
          {{0, 1, LM_APPEND, 0, NULL}, {0, 1, LM_APPEND, 0, &to_1}},
          2,
          1},
+        {"an area without the row",
+         "row 0: attends to positions 2..2, its own is 1 and the step ends before 3",
+         {{0, 1, LM_APPEND, 0, &behind}, {0, 1, LM_APPEND, 0, NULL}},
+         2,
+         0},
+        {"an area that the step does not hold",
+         "row 0: attends to positions 0..2, its own is 1 and the step ends before 2",
+         {{0, 1, LM_APPEND, 0, &beyond}},
+         1,
+         0},
         {"a scratch row", "row 0: a scratch row sees up to its own position only", {{0, 1, LM_ROOT, 0, &to_2}}, 1, 0},
     };
     struct rig_options o = rig_defaults();

@@ -57,6 +57,8 @@ static inline void sample_make(struct batch_sample *s) {
                   .pos = 1,
                   .seq = 1,
                   .see_to = 2,
+                  .area_first = 1,
+                  .area_end = 3,
                   .vector = vector,
                   .adds = true,
                   .store = {{4, 1}, {3, 1}},

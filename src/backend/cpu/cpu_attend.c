@@ -116,7 +116,7 @@ static struct kv_pair assemble(const struct cpu_backend *b, const struct attend_
     const struct kv_codec_ops *codec = w->codec;
     const struct batch_row *const last = &w->rows[r + n - 1];
     const int32_t group = group_of(b, w), first = block * KV_BLOCK, committed = w->seq->n_committed;
-    const int32_t seen = attend_first(w->plan->kind, w->rows[r].pos);
+    const int32_t seen = attend_first(w->plan->kind, &w->rows[r]);
     int32_t pos = seen > first ? seen : first;
     if (pos < committed) {
         const uint8_t *page = cpu_key_block(b, w->layer, w->head, w->seq->pages[group][block]);
@@ -140,8 +140,8 @@ static void attend_rows(const struct attend_work *w, struct scratch *s, int32_t 
     const struct attend_kind *kind = w->plan->kind;
     for (size_t i = 0; i < n_q; i++) {
         const struct batch_row *row = &w->rows[r + (int32_t)i / w->heads];
-        const int32_t pos = row->pos, reach = attend_last(row) - block * KV_BLOCK + 1,
-                      seen = attend_first(kind, pos) - block * KV_BLOCK;
+        const int32_t pos = row->pos, reach = attend_last(kind, row) - block * KV_BLOCK + 1,
+                      seen = attend_first(kind, row) - block * KV_BLOCK;
         s->lo[i] = (uint8_t)(seen > 0 ? seen : 0);
         s->hi[i] = (uint8_t)(reach < KV_BLOCK ? reach : KV_BLOCK);
         s->offset[i] = block * KV_BLOCK - pos;
@@ -170,7 +170,8 @@ static void attend_rows(const struct attend_work *w, struct scratch *s, int32_t 
 
 static bool sees(const struct attend_work *w, int32_t r, int32_t block) {
     const int32_t first = block * KV_BLOCK;
-    return attend_last(&w->rows[r]) >= first && attend_first(w->plan->kind, w->rows[r].pos) < first + KV_BLOCK;
+    return attend_last(w->plan->kind, &w->rows[r]) >= first &&
+           attend_first(w->plan->kind, &w->rows[r]) < first + KV_BLOCK;
 }
 
 // Attends to one block, for the rows of the task that reach it. Appended rows that do are mostly consecutive, since positions ascend;

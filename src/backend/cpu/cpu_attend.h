@@ -7,13 +7,19 @@
 int32_t attend_heads(const struct attend_kind *k);       // query heads that share a key head
 size_t attend_most_queries(const struct attend_kind *k); // of one task and key head
 
+static inline bool attend_by_area(const struct attend_kind *k, const struct batch_row *row) {
+    return k->by_area && row->area_end > 0;
+}
 // The first position that a row attends to.
-static inline int32_t attend_first(const struct attend_kind *k, int32_t pos) {
+static inline int32_t attend_first(const struct attend_kind *k, const struct batch_row *row) {
+    const int32_t pos = row->pos;
+    if (attend_by_area(k, row)) return row->area_first;
     if (k->chunk) return pos / k->chunk * k->chunk;
     return k->window && pos + 1 > k->window ? pos + 1 - k->window : 0;
 }
 // The last position that a row attends to.
-static inline int32_t attend_last(const struct batch_row *row) {
+static inline int32_t attend_last(const struct attend_kind *k, const struct batch_row *row) {
+    if (attend_by_area(k, row)) return row->area_end - 1;
     return row->see_to > row->pos ? row->see_to : row->pos;
 }
 // Number of splits of 1,024 positions that a task reads.

@@ -86,7 +86,7 @@ static void find_tasks(struct attend_plan *plan, const struct batch *batch) {
     plan->n_tasks = 0;
     for (int32_t r = 0; r < (int32_t)batch->n_rows; r++) {
         const struct batch_row *row = &batch->rows[r];
-        const int32_t begin = attend_first(plan->kind, row->pos);
+        const int32_t begin = attend_first(plan->kind, row);
         struct attend_task *t = plan->n_tasks ? &plan->tasks[plan->n_tasks - 1] : NULL;
         if (!t || t->n == most_rows(plan->kind) || !joins(row)) {
             t = &plan->tasks[plan->n_tasks++];
@@ -94,7 +94,7 @@ static void find_tasks(struct attend_plan *plan, const struct batch *batch) {
         }
         t->n++;
         if (begin < t->begin) t->begin = begin;
-        if (attend_last(row) >= t->end) t->end = attend_last(row) + 1;
+        if (attend_last(plan->kind, row) >= t->end) t->end = attend_last(plan->kind, row) + 1;
     }
 }
 

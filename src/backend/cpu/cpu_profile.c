@@ -147,8 +147,8 @@ static struct attended count_attention(const struct cpu_backend *b, const struct
         n.n_blocks += (uint64_t)((t->end - 1) / KV_BLOCK - t->begin / KV_BLOCK + 1);
     }
     for (size_t r = 0; r < b->batch->n_rows; r++) {
-        const int32_t pos = b->batch->rows[r].pos;
-        n.n_pairs += (uint64_t)(pos - attend_first(plan->kind, pos) + 1);
+        const struct batch_row *const row = &b->batch->rows[r];
+        n.n_pairs += (uint64_t)(row->pos - attend_first(plan->kind, row) + 1);
     }
     return n;
 }

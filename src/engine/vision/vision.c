@@ -26,8 +26,14 @@ struct part {
     struct lm_input *inputs;
 };
 
+// A block's place among the tower's rows: the block of the picture, and the rows of its window.
+struct block {
+    int32_t from, first, end;
+};
+
 struct vision {
     const struct vision_files *files;
+    struct block *blocks; // [max_patches / n_merge^2] of a tower with windows; NULL: rows are in the picture's order
     struct part tower, projector;
     pool *threads;
     mutex lock;       // around a picture
@@ -112,13 +118,20 @@ static uint64_t part_bytes(const struct part *p) {
 uint64_t vision_bytes(const struct vision *v) { return part_bytes(&v->tower) + part_bytes(&v->projector); }
 
 rn_status vision_load(struct vision *v, rn_error *err) {
+    const struct vision_info *const info = &v->files->info;
     const rn_status st = load_part(&v->tower, err);
+    if (st == RN_OK && info->window) {
+        const size_t n = (size_t)(info->max_patches / (info->n_merge * info->n_merge));
+        v->blocks = mem_calloc(n, sizeof *v->blocks);
+        if (!v->blocks) return fail(err, RN_E_NOMEM, "vision: out of memory for %zu blocks", n);
+    }
     return st == RN_OK ? load_part(&v->projector, err) : st;
 }
 
 void vision_destroy(struct vision *v) {
     if (!v) return;
     vector_store_free(&v->store);
+    mem_free(v->blocks);
     close_part(&v->tower);
     close_part(&v->projector);
     pool_destroy(v->threads);
@@ -149,13 +162,35 @@ static void cut_patches(struct vision *v, const float *pixels, struct vision_gri
                     memcpy(to, pixels + (c * height + top + y) * width + left, side * sizeof *to);
 }
 
+// The blocks of a grid window by window, row by row in each, as Qwen2.5-VL's tower has them.
+static void order_blocks(struct vision *v, struct vision_grid g) {
+    const struct vision_info *const info = &v->files->info;
+    const int32_t m = info->n_merge, n_high = g.rows / m, n_wide = g.cols / m, side = info->window;
+    int32_t n = 0;
+    for (int32_t top = 0; top < n_high; top += side)
+        for (int32_t left = 0; left < n_wide; left += side) {
+            const int32_t first = n, bottom = top + side < n_high ? top + side : n_high,
+                          right = left + side < n_wide ? left + side : n_wide;
+            for (int32_t y = top; y < bottom; y++)
+                for (int32_t x = left; x < right; x++) v->blocks[n++].from = y * n_wide + x;
+            for (int32_t i = first; i < n; i++) v->blocks[i].first = first * m * m, v->blocks[i].end = n * m * m;
+        }
+}
+
 // values: of one view
 static void put_patches(struct vision *v, const struct pixels *p, const float *values, struct vision_grid g) {
     const struct vision_info *const info = &v->files->info;
     if (info->grid)
         cut_patches(v, values, g, p->shape[p->n_dims - 2], p->shape[p->n_dims - 1]);
-    else
+    else if (!v->blocks)
         memcpy(v->tower.in, values, (size_t)(g.rows * g.cols) * (size_t)info->n_numbers * sizeof *values);
+    else {
+        const size_t n_block = (size_t)(info->n_merge * info->n_merge) * (size_t)info->n_numbers,
+                     n = (size_t)(g.rows * g.cols) * (size_t)info->n_numbers / n_block;
+        order_blocks(v, g);
+        for (size_t i = 0; i < n; i++)
+            memcpy(v->tower.in + i * n_block, values + (size_t)v->blocks[i].from * n_block, n_block * sizeof *values);
+    }
 }
 
 // The place of a patch in a grid whose patches lie in blocks.
@@ -166,11 +201,18 @@ static void set_place(const struct vision_info *info, struct vision_grid g, int3
     coord[2] = block % n_blocks * m + within % m;
 }
 
+// The row of the picture's order that row i of the step is. blocks: NULL: the same.
+static int32_t row_of(const struct block *blocks, int32_t unit, int32_t i) {
+    return blocks ? blocks[i / unit].from * unit + i % unit : i;
+}
+
 // Runs the program over the first n rows of p->in, which see each other, and copies their hidden states to out. grid: rows have their
 // places in it as coordinates; NULL: they have none.
 static rn_status run_part(struct vision *v, struct part *p, size_t n, const struct vision_grid *grid, float *out,
                           rn_error *err) {
     const size_t n_in = (size_t)p->lm->n_vector, n_out = (size_t)p->lm->n_embd;
+    const int32_t unit = v->files->info.n_merge * v->files->info.n_merge;
+    const struct block *const blocks = grid ? v->blocks : NULL;
     const uint64_t step = hash_u64(++v->n_steps, 0); // no two steps have anything in common
     int32_t seq;
     rn_status st = lm_seq_new(p->lm, NULL, &seq, err);
@@ -180,13 +222,18 @@ static rn_status run_part(struct vision *v, struct part *p, size_t n, const stru
             .vector = p->in + i * n_in, .key = hash_u64(step, (uint64_t)i), .see_to = (int32_t)n - 1};
         if (grid) {
             p->inputs[i].has_coord = true;
-            set_place(&v->files->info, *grid, (int32_t)i, p->inputs[i].coord);
+            set_place(&v->files->info, *grid, row_of(blocks, unit, (int32_t)i), p->inputs[i].coord);
+        }
+        if (blocks) {
+            const struct block *const block = &blocks[(int32_t)i / unit];
+            p->inputs[i].area_first = block->first, p->inputs[i].area_end = block->end;
         }
         p->rows[i].seq = seq, p->rows[i].parent = LM_APPEND, p->rows[i].want = LM_WANT_HIDDEN;
         p->rows[i].input = &p->inputs[i];
     }
     st = lm_step(p->lm, p->rows, n, NULL, err);
-    for (size_t i = 0; st == RN_OK && i < n; i++) memcpy(out + i * n_out, lm_hidden(p->lm, i), n_out * sizeof *out);
+    for (size_t i = 0; st == RN_OK && i < n; i++)
+        memcpy(out + (size_t)row_of(blocks, unit, (int32_t)i) * n_out, lm_hidden(p->lm, i), n_out * sizeof *out);
     lm_seq_free(p->lm, seq);
     return st;
 }

@@ -19,6 +19,7 @@ static const struct mmproj_kind kinds[] = {
     {"SmolVLM", "idefics3", "<image>", .is_linear = true},
     {"Idefics3", "idefics3", "<image>", .is_linear = true},
     {"Qwen2-VL", "qwen2vl_merger", "<|image_pad|>", .has_frames = true},
+    {"Qwen2.5-VL", "qwen2.5vl_merger", "<|image_pad|>", .has_frames = true, .has_windows = true},
     {"Gemma 3", "gemma3", "<image_soft_token>", .has_means = true},
     {"InternVL", "internvl", "<IMG_CONTEXT>", .is_internvit = true},
     {"Pixtral", "pixtral", "[IMG]", .is_pixtral = true},
@@ -118,7 +119,7 @@ static rn_status read_kind(struct reading *r, rn_error *err) {
     if (!r->kind)
         return fail(
             err, RN_E_UNSUPPORTED,
-            "key clip.projector_type: '%.*s' is not supported: mlp, idefics3, gemma3, internvl, pixtral and qwen2vl_merger are",
+            "key clip.projector_type: '%.*s' is not supported: mlp, idefics3, gemma3, internvl, pixtral, qwen2vl_merger and qwen2.5vl_merger are",
             gguf_shown(type.s, type.n), type.s);
     if (r->kind == &kinds[0] && gguf_find(&r->g, MMPROJ_MOST_TILES)) r->kind = mmproj_kind_of("LLaVA-OneVision");
     if (r->kind == &kinds[0] && gguf_find(&r->g, "clip.vision.image_grid_pinpoints"))
@@ -135,13 +136,17 @@ static rn_status read_activations(struct reading *r, rn_error *err) {
     rn_status st = gguf_get_bool(&r->g, "clip.use_gelu", &gelu, &found, err);
     if (st == RN_OK) st = gguf_get_bool(&r->g, "clip.use_silu", &silu, &found, err);
     if (st != RN_OK) return st;
-    if (r->kind->is_pixtral ? silu == gelu : silu || (gelu && r->kind->has_frames))
-        return fail(err, RN_E_UNSUPPORTED, "key clip.use_%s: is not supported with %s", silu ? "silu" : "gelu",
-                    r->kind->projector);
+    if (r->kind->is_pixtral    ? silu == gelu
+        : r->kind->has_windows ? !silu || gelu
+                               : silu || (gelu && r->kind->has_frames))
+        return fail(err, RN_E_UNSUPPORTED, "key clip.use_%s: is not supported with %s",
+                    silu != r->kind->has_windows ? "silu" : "gelu", r->kind->projector);
+    const bool is_joined = has_tensor(&r->g, "v.blk.0.attn_qkv.weight");
     snprintf(r->tower, sizeof r->tower, "%s",
              r->kind->is_pixtral     ? silu ? "pixtral_vit_silu_pairs" : "pixtral_vit_gelu_pairs"
              : r->kind->is_internvit ? has_tensor(&r->g, "v.blk.0.ln1.bias") ? "internvit" : "internvit_rms"
-             : r->kind->has_frames   ? has_tensor(&r->g, "v.blk.0.attn_qkv.weight") ? "qwen2_vit" : "qwen2_vit_split"
+             : r->kind->has_windows  ? is_joined ? "qwen25_vit" : "qwen25_vit_split"
+             : r->kind->has_frames   ? is_joined ? "qwen2_vit" : "qwen2_vit_split"
              : gelu                  ? "vit_gelu_tanh"
                                      : "vit_gelu_quick");
     snprintf(r->projector, sizeof r->projector, "%s",
@@ -183,6 +188,23 @@ static rn_status read_numbers(struct reading *r, int32_t *n_layer, rn_error *err
     if (st == RN_OK) st = vision_set_grid(info, side, r->kind->has_frames || r->kind->is_pixtral, err);
     if (r->kind->is_pixtral) info->n_numbers = 3 * info->patch_size * info->patch_size, r->side = (uint32_t)side;
     return st;
+}
+
+// Every n-th layer attends to all of the picture, the others within windows.
+static rn_status set_windows(struct reading *r, rn_error *err) {
+    struct vision_info *const info = &r->v->info;
+    bool sees_all[VISION_MAX_LAYERS] = {0};
+    int32_t pattern = 0, window = 112; // llama.cpp's
+    rn_status st = need_count(&r->g, "clip.vision.n_wa_pattern", VISION_MAX_LAYERS + 1, &pattern, err);
+    if (st == RN_OK) st = read_count(&r->g, "clip.vision.window_size", PIPELINE_MAX_SIDE, &window, err);
+    if (st != RN_OK) return st;
+    info->window = window / info->n_merge / info->patch_size;
+    if (info->window < 1)
+        return fail(err, RN_E_FORMAT, "key clip.vision.window_size: %" PRId32 " pixels, blocks have %" PRId32, window,
+                    info->n_merge * info->patch_size);
+    for (int32_t l = pattern - 1; l < VISION_MAX_LAYERS; l += pattern) sees_all[l] = true;
+    vision_set_windows(r->v->tower, sees_all);
+    return RN_OK;
 }
 
 // hidden_states[feature_layer]; absent: behind the last of the file's layers, as the original has it.
@@ -467,6 +489,7 @@ static rn_status load(struct reading *r, rn_error *err) {
     if (!r->kind->has_means && !has_merger(r)) r->c.projector_eps = 0;
     if (r->kind->has_frames || r->kind->is_pixtral) r->h.rope_theta = 10000;
     if (st == RN_OK) st = vision_set_tower(r->v->tower, &r->h, r->tower, info, n_layer, layer, err);
+    if (st == RN_OK && r->kind->has_windows) st = set_windows(r, err);
     if (st != RN_OK) return st;
     r->is_older = is_older(r);
     r->c.projector = r->projector;

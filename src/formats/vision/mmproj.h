@@ -27,6 +27,7 @@ struct mmproj_kind {
     bool has_means;        // a norm and a matrix over means of neighbours; the matrix has inputs as rows in the file
     bool is_pixtral;       // its tower, whose heads have their pairs side by side in the file
     bool is_internvit;     // its tower, and a norm and two matrices over neighbours
+    bool has_windows;      // Qwen2.5-VL's tower
     bool has_frames;       // patches of two equal frames, a convolution for each
     bool is_map;           // VISION_AS_MAP
 };

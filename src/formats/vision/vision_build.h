@@ -8,6 +8,8 @@
 // hidden_states[feature_layer].
 rn_status vision_set_tower(struct package *p, struct hparams *h, const char *arch, const struct vision_info *info,
                            int32_t n_layer, int64_t feature_layer, rn_error *err);
+// Layers whose bit in `all` is not set attend within windows.
+void vision_set_windows(struct package *p, const bool *sees_all);
 // Patches of pictures of `side` pixels; is_any: of any size, in blocks, two frames each. v has their size. RN_E_LIMIT.
 rn_status vision_set_grid(struct vision_info *v, int32_t side, bool is_any, rn_error *err);
 const struct vision_marks *vision_marks_of(const char *family); // NULL: it has none

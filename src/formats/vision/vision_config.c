@@ -442,42 +442,105 @@ static rn_status read_vila(const struct folder *f, const struct json_node *root,
     return st;
 }
 
-// Qwen2-VL (2409.12191): patches of two equal frames, rotated by row and column; the merger's norm is the tower's last.
-static rn_status read_qwen2_vl(const struct folder *f, const struct json_node *root, struct vision_files *v,
-                               struct vision_config *out, rn_error *err) {
-    static const struct choice act[] = {{"quick_gelu", "qwen2_vit"}};
-    struct vision_info *const info = &v->info;
-    struct hparams h = {.file_type = "model",
-                        .is_checked = true,
-                        .n_embd = 1280,
-                        .n_head = 16,
-                        .norm_eps = 1e-6f,
-                        .rope_theta = 10000};
-    int32_t n_layer = 32, ratio = 4, frames = 2, channels = 3;
-    const char *arch = "qwen2_vit";
-    const struct json_node *of = NULL;
-    (void)f;
-    *out = (struct vision_config){.projector = "mlp_gelu", .n_text = 3584, .has_post_norm = true};
+// What the towers of Qwen2-VL and Qwen2.5-VL share: patches of two equal frames, rotated by row and column; the merger's norm is the tower's last.
+struct qwen_tower {
+    struct hparams h;
+    int32_t n_layer;
+};
+static rn_status read_qwen(const struct json_node *of, const char *width, struct vision_info *info,
+                           struct qwen_tower *t, rn_error *err) {
+    int32_t frames = 2, channels = 3;
+    t->h = (struct hparams){.file_type = "model",
+                            .is_checked = true,
+                            .n_embd = t->h.n_embd,
+                            .n_head = 16,
+                            .norm_eps = 1e-6f,
+                            .rope_theta = 10000};
+    t->n_layer = 32;
     info->patch_size = 14, info->n_merge = 2, info->has_coords = true;
-    info->image_token = 151655; // Qwen2VLConfig's
-    rn_status st = need_object(root, "vision_config", &of, err);
-    if (st == RN_OK) st = read_count(of, "embed_dim", VISION_MAX_WIDTH, &h.n_embd, err);
-    if (st == RN_OK) st = read_count(of, "num_heads", h.n_embd, &h.n_head, err);
-    if (st == RN_OK) st = read_count(of, "mlp_ratio", 64, &ratio, err);
-    if (st == RN_OK) st = read_count(of, "depth", VISION_MAX_LAYERS, &n_layer, err);
-    if (st == RN_OK) st = read_count(of, "hidden_size", VISION_MAX_WIDTH, &out->n_text, err);
+    info->image_token = 151655; // Qwen2VLConfig's, and Qwen2_5_VLConfig's
+    rn_status st = read_count(of, width, VISION_MAX_WIDTH, &t->h.n_embd, err);
+    if (st == RN_OK) st = read_count(of, "num_heads", t->h.n_embd, &t->h.n_head, err);
+    if (st == RN_OK) st = read_count(of, "depth", VISION_MAX_LAYERS, &t->n_layer, err);
     if (st == RN_OK) st = read_count(of, "patch_size", VISION_MAX_PATCH, &info->patch_size, err);
     if (st == RN_OK) st = read_count(of, "spatial_merge_size", 8, &info->n_merge, err);
     if (st == RN_OK) st = read_count(of, "temporal_patch_size", 4, &frames, err);
     if (st == RN_OK)
         st = read_count(of, json_member(of, "in_chans") ? "in_chans" : "in_channels", 1024, &channels, err);
-    if (st == RN_OK) st = read_choice(of, "hidden_act", act, 1, &arch, err);
     if (st == RN_OK && channels != 3)
         st = fail(err, RN_E_UNSUPPORTED, "member in_channels: %" PRId32 ", 3 are read", channels);
-    h.n_ff = ratio * h.n_embd;
     info->n_numbers = 3 * frames * info->patch_size * info->patch_size;
     info->max_patches = VISION_MOST_PATCHES / (info->n_merge * info->n_merge) * info->n_merge * info->n_merge;
-    if (st == RN_OK) st = vision_set_tower(v->tower, &h, arch, info, n_layer, -1, err);
+    return st;
+}
+
+// Qwen2-VL (2409.12191).
+static rn_status read_qwen2_vl(const struct folder *f, const struct json_node *root, struct vision_files *v,
+                               struct vision_config *out, rn_error *err) {
+    static const struct choice act[] = {{"quick_gelu", "qwen2_vit"}};
+    struct qwen_tower t = {.h.n_embd = 1280};
+    int32_t ratio = 4;
+    const char *arch = "qwen2_vit";
+    const struct json_node *of = NULL;
+    (void)f;
+    *out = (struct vision_config){.projector = "mlp_gelu", .n_text = 3584, .has_post_norm = true};
+    rn_status st = need_object(root, "vision_config", &of, err);
+    if (st == RN_OK) st = read_qwen(of, "embed_dim", &v->info, &t, err);
+    if (st == RN_OK) st = read_count(of, "mlp_ratio", 64, &ratio, err);
+    if (st == RN_OK) st = read_count(of, "hidden_size", VISION_MAX_WIDTH, &out->n_text, err);
+    if (st == RN_OK) st = read_choice(of, "hidden_act", act, 1, &arch, err);
+    t.h.n_ff = ratio * t.h.n_embd;
+    if (st == RN_OK) st = vision_set_tower(v->tower, &t.h, arch, &v->info, t.n_layer, -1, err);
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member vision_config");
+}
+
+void vision_set_windows(struct package *p, const bool *sees_all) {
+    struct layer_hparams *const layers = (struct layer_hparams *)p->hparams.layers;
+    for (int32_t l = 0; l < p->hparams.n_layer; l++)
+        if (!sees_all[l]) layers[l].flags |= LAYER_SWA;
+}
+
+static rn_status read_full_layers(const struct json_node *of, int32_t n_layer, bool *all, rn_error *err) {
+    static const char name[] = "fullatt_block_indexes";
+    const struct json_node *const list = json_member(of, name);
+    for (int32_t l = 7; l < n_layer && !list; l += 8) all[l] = true;
+    if (!list) return RN_OK;
+    if (list->kind != JSON_ARRAY) return fail(err, RN_E_FORMAT, "member %s: is no list", name);
+    const struct json_node *v = json_first(list);
+    for (uint32_t i = 0; i < list->n_items; i++, v = json_next(v)) {
+        int64_t l = 0;
+        const rn_status st = json_int(v, 0, VISION_MAX_LAYERS - 1, &l, err);
+        if (st != RN_OK) return fail_in(err, st, "member %s", name);
+        all[l] = true;
+    }
+    return RN_OK;
+}
+
+// Qwen2.5-VL (2502.13923): most layers attend within windows.
+static rn_status read_qwen25_vl(const struct folder *f, const struct json_node *root, struct vision_files *v,
+                                struct vision_config *out, rn_error *err) {
+    static const struct choice act[] = {{"silu", "qwen25_vit"}};
+    struct qwen_tower t = {.h.n_embd = 3584};
+    int32_t window = 112;
+    bool sees_all[VISION_MAX_LAYERS] = {0};
+    const char *arch = "qwen25_vit";
+    const struct json_node *of = NULL;
+    (void)f;
+    *out = (struct vision_config){.projector = "mlp_gelu", .n_text = 3584, .has_post_norm = true};
+    rn_status st = need_object(root, "vision_config", &of, err);
+    if (st == RN_OK) st = read_qwen(of, "hidden_size", &v->info, &t, err);
+    t.h.n_ff = 3420;
+    if (st == RN_OK) st = read_count(of, "intermediate_size", VISION_MAX_WIDTH, &t.h.n_ff, err);
+    if (st == RN_OK) st = read_count(of, "out_hidden_size", VISION_MAX_WIDTH, &out->n_text, err);
+    if (st == RN_OK) st = read_count(of, "window_size", PIPELINE_MAX_SIDE, &window, err);
+    if (st == RN_OK) st = read_choice(of, "hidden_act", act, 1, &arch, err);
+    if (st == RN_OK) st = read_full_layers(of, t.n_layer, sees_all, err);
+    v->info.window = window / v->info.n_merge / v->info.patch_size;
+    if (st == RN_OK && v->info.window < 1)
+        st = fail(err, RN_E_FORMAT, "member window_size: %" PRId32 " pixels, blocks have %" PRId32, window,
+                  v->info.n_merge * v->info.patch_size);
+    if (st == RN_OK) st = vision_set_tower(v->tower, &t.h, arch, &v->info, t.n_layer, -1, err);
+    if (st == RN_OK) vision_set_windows(v->tower, sees_all);
     return st == RN_OK ? RN_OK : fail_in(err, st, "member vision_config");
 }
 
@@ -606,6 +669,7 @@ static const struct family {
     {"LlavaOnevisionForConditionalGeneration", "LLaVA-OneVision", read_llava_onevision},
     {"LlavaLlamaModel", "VILA", read_vila},
     {"Qwen2VLForConditionalGeneration", "Qwen2-VL", read_qwen2_vl},
+    {"Qwen2_5_VLForConditionalGeneration", "Qwen2.5-VL", read_qwen25_vl},
     {"SmolVLMForConditionalGeneration", "SmolVLM", read_smolvlm},
     {"Idefics3ForConditionalGeneration", "Idefics3", read_smolvlm},
     {"Gemma3ForConditionalGeneration", "Gemma 3", read_gemma3},

@@ -43,7 +43,9 @@ struct vision_info {
     // n_merge x n_merge neighbours, side by side, make one row of the projector; a grid whose sides are no multiples is padded with
     // zeros below and to the right.
     int32_t n_merge;
-    bool averages;    // they become their mean instead, and what is left over is dropped
+    int32_t
+        window;    // blocks of a side of the windows that some of the tower's layers attend within; 0: there are none
+    bool averages; // they become their mean instead, and what is left over is dropped
     bool sees_itself; // a view's rows attend to all of them, in both directions, in the text model
     // M-RoPE (Qwen2-VL, 2409.12191): rows of the text model have coordinates in the picture, and those behind it go on from the largest.
     bool has_coords;

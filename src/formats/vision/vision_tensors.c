@@ -36,6 +36,9 @@ static const struct vision_row tower_rows[] = {
     {"blocks.%d.mlp.fc1", "v.blk.%d.ffn_up", true, false, false},
     {"blocks.%d.mlp.fc2", "v.blk.%d.ffn_down", true, false, false},
     {"merger.ln_q", "v.post_ln", true, false, true},
+    {"blocks.%d.mlp.gate_proj", "v.blk.%d.ffn_gate", true, false, false}, // Qwen2.5-VL's
+    {"blocks.%d.mlp.up_proj", "v.blk.%d.ffn_up", true, false, false},
+    {"blocks.%d.mlp.down_proj", "v.blk.%d.ffn_down", true, false, false},
     // InternVL's.
     {"embeddings.cls_token", "v.class_embd", false, false, false},
     {"embeddings.patch_embeddings.projection", "v.patch_embd", true, true, false},
