@@ -176,7 +176,7 @@ static bool run_last(const char *folder, const rn_engine_options *o, struct outc
     return ok;
 }
 
-TEST(chunks_and_threads_do_not_change_the_text) {
+TEST(chunks_threads_and_cpu_sets_do_not_change_the_text) {
     for (size_t i = 0; i < N_FOLDERS; i++) {
         rn_engine_options o = engine_options();
         struct outcome want, got;
@@ -187,6 +187,8 @@ TEST(chunks_and_threads_do_not_change_the_text) {
             check_note("%s, n_batch %d", folders[i], (int)n);
             if (run_last(folders[i], &o, &got)) same_outcome(&got, &want);
         }
+        o = engine_options(), o.n_ctx = 512, o.cpu = "ref";
+        if (run_last(folders[i], &o, &got)) same_outcome(&got, &want);
     }
 }
 
