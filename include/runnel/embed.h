@@ -9,15 +9,17 @@
 extern "C" {
 #endif
 
-// How a text's hidden states, one row per token, become its embedding. Attention is causal: a row
-// depends on the tokens up to its own.
+// How a text's hidden states, one row per token, become its embedding. Attention is causal, except
+// in encoders: a row depends on the tokens up to its own.
 typedef enum rn_pooling {
-    RN_POOLING_MODEL = 0, // as the file or the folder's modules.json states, else RN_POOLING_LAST
-    RN_POOLING_NONE = 1,  // all rows, in order of positions
-    RN_POOLING_MEAN = 2,  // the sum of all rows, added in float in order, divided by their number
+    // as the file or the folder's modules.json states, else RN_POOLING_LAST; of encoders
+    // RN_POOLING_MEAN, or RN_POOLING_RANK where they have such a head
+    RN_POOLING_MODEL = 0,
+    RN_POOLING_NONE = 1, // all rows, in order of positions
+    RN_POOLING_MEAN = 2, // the sum of all rows, added in float in order, divided by their number
     RN_POOLING_FIRST = 3,
     RN_POOLING_LAST = 4,
-    RN_POOLING_RANK = 5 // the scores of a reranker's head for the last row
+    RN_POOLING_RANK = 5 // the scores of a reranker's head for the last row; of encoders the first
 } rn_pooling;
 RN_API const char *rn_pooling_name(rn_pooling p); // "mean"; "" for RN_POOLING_MODEL
 
@@ -43,6 +45,12 @@ typedef struct rn_embed_options {
     const rn_adapter *adapters;
     size_t n_adapters;
     bool own_adapters;
+    // The ids are of a pair of texts, as rn_tokenize_pair() makes it, and so many of them come
+    // before the second text: these have the first token type, the others the second one where the
+    // model was trained so. With RN_POOLING_RANK an encoder's only score is then put into 0..1 by a
+    // sigmoid, unless its folder says otherwise, as sentence-transformers' CrossEncoder does.
+    // 0: no pair.
+    size_t n_first;
 } rn_embed_options;
 RN_API void rn_embed_options_init_sized(rn_embed_options *o, size_t struct_size);
 static inline void rn_embed_options_init(rn_embed_options *o) {

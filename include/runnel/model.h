@@ -81,6 +81,18 @@ RN_API rn_status rn_tokenize_at_most(const rn_model *model, const char *text, si
 RN_API rn_status rn_tokenize_more(const rn_model *model, const char *text, size_t n_text,
                                   bool parse_special, int32_t **ids, size_t *n_ids, rn_error *err);
 /**
+ * Converts two texts to the ids of one, as encoders are trained to read a query and a document:
+ * "[CLS] query [SEP] document [SEP]".
+ *
+ * @param max_ids  as in rn_tokenize_at_most(); of both texts together.
+ * @param n_first  how many ids come before the second text: rn_embed_options.n_first.
+ * @return as rn_tokenize_at_most(); RN_E_UNSUPPORTED also: the model's tokenizer does not say how
+ *         (rn_model_info.has_pairs).
+ */
+RN_API rn_status rn_tokenize_pair(const rn_model *model, const char *first, size_t n_first_text,
+                                  const char *second, size_t n_second_text, size_t max_ids,
+                                  int32_t **ids, size_t *n_ids, size_t *n_first, rn_error *err);
+/**
  * Converts token ids to text.
  *
  * @param special  include control tokens as text; else they are left out.
@@ -144,6 +156,8 @@ typedef struct rn_model_info {
     // rn_model_add_vision() was not called.
     const char *vision;
     int32_t n_picture_tokens, picture_token;
+    // An encoder whose tokenizer says how two texts are joined: rn_tokenize_pair().
+    bool has_pairs;
 } rn_model_info;
 // Is `path`, under any name, one of the files that the model was read from? Programs should not
 // overwrite such a file.

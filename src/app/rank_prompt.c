@@ -51,12 +51,34 @@ static rn_status add_literal(struct builder *b, const char *text, size_t n_text)
     return st;
 }
 
-bool rank_prompt_is_template(const char *template) {
+// Does it have both placeholders?
+static bool is_template(const char *template) {
     return template && strstr(template, "{query}") && strstr(template, "{document}");
 }
 
-rn_status rank_prompt_tokenize(const rn_model *model, const rank_prompt *p, bytes *ids, size_t *n_least,
-                               rn_error *err) {
+const char *rank_prompt_find(const rn_model_info *info, const char **text) {
+    *text = info->rerank_template;
+    if (is_template(*text)) return NULL;
+    if (*text) return "tokenizer.chat_template.rerank lacks {query} or {document}";
+    return info->has_pairs ? NULL : "no tokenizer.chat_template.rerank";
+}
+
+static rn_status tokenize_pair(const rn_model *model, const rank_prompt *p, bytes *out, size_t *n_first,
+                               size_t *n_least, rn_error *err) {
+    const size_t most = p->max_ids ? p->max_ids : SIZE_MAX;
+    int32_t *ids;
+    size_t n;
+    const rn_status st =
+        rn_tokenize_pair(model, p->query, p->n_query, p->document, p->n_document, most, &ids, &n, n_first, err);
+    if (st == RN_E_LIMIT && n > most && n_least) *n_least = n;
+    if (st != RN_OK) return st;
+    bytes_add(out, ids, n * sizeof *ids);
+    rn_free(ids);
+    return RN_OK;
+}
+
+rn_status rank_prompt_tokenize(const rn_model *model, const rank_prompt *p, bytes *ids, size_t *n_first,
+                               size_t *n_least, rn_error *err) {
     const struct {
         const char *name, *text;
         size_t n;
@@ -67,6 +89,8 @@ rn_status rank_prompt_tokenize(const rn_model *model, const rank_prompt *p, byte
     const char *from = p->text;
     rn_status st = RN_OK;
     if (n_least) *n_least = 0;
+    *n_first = 0;
+    if (!p->text) return tokenize_pair(model, p, ids, n_first, n_least, err);
     for (const char *at = from; st == RN_OK && *at;) {
         size_t k = 0;
         while (k < N_PLACES && strncmp(at, places[k].name, strlen(places[k].name)) != 0) k++;

@@ -53,6 +53,7 @@ struct batch_row {
     // [program.n_vector] replaces the token's embedding, or with `adds` is added to it; NULL: none.
     const float *vector;
     bool adds;
+    int32_t kind;                      // below program.n_row_kinds, or 0
     int32_t coord[PROGRAM_MAX_COORDS]; // further rope coordinates; pos unless the row has its own
     // The last position that the row attends to; a value below pos means pos.
     int32_t see_to;

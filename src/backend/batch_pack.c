@@ -2,7 +2,7 @@
 //
 //   magic, version, n_groups, n_vector, n_rows, n_seqs, n_wanted, n_logits
 //   each sequence: n_committed, is_far, n_adapters; of each adapter its number and scale; of each group the pages of its blocks
-//   each row: token, pos, seq, see_to, area_first, area_end, flags, coord[3], state.from, state.to; of each group store.page, store.slot;
+//   each row: token, pos, seq, see_to, area_first, area_end, flags and kind, coord[3], state.from, state.to; of each group store.page, store.slot;
 //             its vector, if it has one; if it has a path, for each group page and slot of positions n_committed..pos
 //   wanted[n_wanted]
 #include "backend/batch_pack.h"
@@ -13,7 +13,7 @@
 
 #define MAGIC   0x42544e52u // "RNTB"
 #define VERSION 3u
-enum { HAS_VECTOR = 1, ADDS = 2, HAS_PATH = 4, ALL_FLAGS = 7 };
+enum { HAS_VECTOR = 1, ADDS = 2, HAS_PATH = 4, ALL_FLAGS = 7, KIND_SHIFT = 3 };
 
 static size_t n_blocks(int32_t n_positions) { return ((size_t)n_positions + KV_PAGE - 1) / KV_PAGE; }
 
@@ -51,7 +51,8 @@ static void put_row(struct writer *w, const struct batch_row *r, const struct ba
     const bool has_path = p->n_groups > 0 && r->path[0];
     put(w, (uint32_t)r->token), put(w, (uint32_t)r->pos), put(w, (uint32_t)r->seq), put(w, (uint32_t)r->see_to);
     put(w, (uint32_t)r->area_first), put(w, (uint32_t)r->area_end);
-    put(w, (r->vector ? HAS_VECTOR : 0u) | (r->adds ? ADDS : 0u) | (has_path ? HAS_PATH : 0u));
+    put(w, (r->vector ? HAS_VECTOR : 0u) | (r->adds ? ADDS : 0u) | (has_path ? HAS_PATH : 0u) |
+               (uint32_t)r->kind << KIND_SHIFT);
     for (int i = 0; i < PROGRAM_MAX_COORDS; i++) put(w, (uint32_t)r->coord[i]);
     put(w, (uint32_t)r->state.from), put(w, (uint32_t)r->state.to);
     for (int32_t g = 0; g < p->n_groups; g++) put_slot(w, r->store[g]);
@@ -200,9 +201,10 @@ static rn_status get_seq(struct reader *r, size_t i) {
 }
 
 // The first position that a row at `pos` attends to in a group.
-static int32_t first_seen(const struct program *p, int32_t g, int32_t pos) {
-    const int32_t window = p->groups[g].window;
-    return window > 0 && pos - window + 1 > 0 ? pos - window + 1 : 0;
+static int32_t first_seen(const struct program *p, int32_t g, const struct batch_row *row) {
+    const int32_t window = p->groups[g].window,
+                  first = window > 0 && row->pos - window + 1 > 0 ? row->pos - window + 1 : 0;
+    return row->area_end > 0 && row->area_first < first ? row->area_first : first;
 }
 
 static rn_status check_pages(const struct reader *r, size_t i, const struct batch_row *row) {
@@ -213,7 +215,7 @@ static rn_status check_pages(const struct reader *r, size_t i, const struct batc
                                                                                      : sees;
     for (int32_t g = 0; g < r->p->n_groups; g++) {
         if (!slot_is_there(r, g, row->store[g])) return wrong(r, "slot of row", i, row->store[g].page, 0);
-        for (int32_t b = first_seen(r->p, g, row->pos) / KV_PAGE; b <= last / KV_PAGE && last >= 0; b++)
+        for (int32_t b = first_seen(r->p, g, row) / KV_PAGE; b <= last / KV_PAGE && last >= 0; b++)
             if (q->pages[g][b] == KV_NONE) return wrong(r, "missing page that is seen by row", i, b, 0);
     }
     return RN_OK;
@@ -245,7 +247,7 @@ static rn_status get_row(struct reader *r, size_t i, int64_t n_vocab) {
     *row = (struct batch_row){.token = get(r), .pos = 0};
     row->pos = get(r), row->seq = get(r), row->see_to = get(r);
     row->area_first = get(r), row->area_end = get(r);
-    const uint32_t flags = (uint32_t)get(r);
+    const uint32_t word = (uint32_t)get(r), flags = word & ALL_FLAGS, kind = word >> KIND_SHIFT;
     for (int k = 0; k < PROGRAM_MAX_COORDS; k++) row->coord[k] = get(r);
     row->state.from = get(r), row->state.to = get(r);
     for (int32_t g = 0; g < r->p->n_groups; g++) row->store[g].page = get(r), row->store[g].slot = get(r);
@@ -253,7 +255,9 @@ static rn_status get_row(struct reader *r, size_t i, int64_t n_vocab) {
     if (row->token < 0 || row->token >= n_vocab) return wrong(r, "token of row", i, row->token, n_vocab - 1);
     if (row->seq < 0 || (size_t)row->seq >= r->n_seqs)
         return wrong(r, "sequence of row", i, row->seq, (int64_t)r->n_seqs - 1);
-    if (flags > ALL_FLAGS) return wrong(r, "flags of row", i, flags, ALL_FLAGS);
+    if (kind > 0 && kind >= (uint32_t)r->p->n_row_kinds)
+        return wrong(r, "kind of row", i, kind, r->p->n_row_kinds > 0 ? r->p->n_row_kinds - 1 : 0);
+    row->kind = (int32_t)kind;
     if ((flags & HAS_VECTOR) && r->p->n_vector == 0) return wrong(r, "vector of row", i, 1, 0);
     if (!(flags & HAS_VECTOR) && r->p->needs_vector) return wrong(r, "missing vector of row", i, 0, 0);
     row->adds = flags & ADDS;

@@ -40,10 +40,12 @@ size_t op_vector_numbers(const struct program *p, const struct op *o) {
     switch (o->kind) {
     case OP_RMS_NORM:
     case OP_LAYER_NORM: return o->weights.vec_by_head ? n_heads * head : head;
+    case OP_EMBED: return p->matrices[o->weights.matrix].k * (size_t)(p->n_row_kinds > 1 ? p->n_row_kinds : 1);
     case OP_LINEAR: return p->matrices[o->weights.matrix].n_out;
     case OP_EXPERTS: return p->matrices[o->weights.matrix].n_slices * p->matrices[o->weights.matrix].n_out;
     case OP_ROUTE: return (size_t)p->routing.n_expert;
-    case OP_MUL: return (size_t)o->width;
+    case OP_MUL:
+    case OP_EXPERTS_SUM: return (size_t)o->width;
     case OP_CONV: return (size_t)q->d_conv * (size_t)o->width;
     case OP_SCAN: return (size_t)q->key_dim * (size_t)o->width;
     case OP_SSM:

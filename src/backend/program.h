@@ -61,8 +61,8 @@ struct op_adapter {
 enum op_kind {
     // What rows bring.
 
-    // dst = the token's row of matrix, times factor (+ vec). With takes_vector, a row's input
-    // vector replaces that or is added to it.
+    // dst = the token's row of matrix, times factor (+ the row of vec [n_row_kinds] that is the
+    // row's kind). With takes_vector, a row's input vector replaces that or is added to it.
     OP_EMBED,
     OP_VECTOR,    // dst = the row's input vector, which every row must have
     OP_EMBED_POS, // dst = row `position` of matrix
@@ -97,8 +97,8 @@ enum op_kind {
     // parts dst = slice of matrix of the choice's expert . src (+ its row of vec
     // [n_slices][n_out]); src2: choices
     OP_EXPERTS,
-    // dst = parts src, each times its weight where is_weighted, added in routing order; src2:
-    // choices
+    // dst = parts src, each times its weight where is_weighted, added in routing order (+ vec);
+    // src2: choices
     OP_EXPERTS_SUM,
 
     // Recurrences: the rows of a sequence one after the other.
@@ -220,6 +220,13 @@ struct attend_kind {
     int32_t chunk;             // > 0: instead, to those of its own chunk of this many positions
     bool by_area;              // rows that bring an area attend to that instead (struct batch_row)
     const float *alibi_slopes; // [n_head]; NULL: none
+    // Of rows that see beyond their own position.
+    int32_t ahead;    // with a window: they see so many positions behind it at most
+    bool is_mirrored; // ALiBi: of keys behind the row, too
+    // [n_head][2 * n_distance + 1] what is added to a score, by the key's position less the query's, from -n_distance on; beyond that
+    // as at the end. NULL: nothing
+    const float *distance_bias;
+    int32_t n_distance;
 };
 // The attention of a layer.
 struct attention {
@@ -302,6 +309,7 @@ struct program {
     int32_t rank, n_rank; // buffer with a reranker's n_rank scores of a row; n_rank 0: no such head
     bool rank_softmax;    // scores are the softmax of these
     int32_t n_vector;     // floats of a row's input vector; 0: rows have none
+    int32_t n_row_kinds;  // a row's kind is below it; 0: as 1
     // further rope coordinates of a row that some rope table reads; 0: positions alone
     int32_t n_coords;
     // every row must have an input vector, which is read together with the token (OP_VECTOR)

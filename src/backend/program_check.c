@@ -65,7 +65,7 @@ static const struct {
     [OP_ROUTE] = {SRC | DST, VEC | VEC2},
     [OP_SPREAD] = {SRC | SRC2 | DST, 0},
     [OP_EXPERTS] = {SRC | SRC2 | DST | MATRIX, VEC | EXPERTS | ADAPTERS},
-    [OP_EXPERTS_SUM] = {SRC | SRC2 | DST, EXPERTS_SUM},
+    [OP_EXPERTS_SUM] = {SRC | SRC2 | DST, EXPERTS_SUM | VEC},
     [OP_GATE_OAI] = {SRC | SRC2 | DST, 0},
     [OP_SCALE_BY] = {SRC | DST, 0},
     [OP_MUL] = {DST, SRC | VEC},

@@ -27,7 +27,7 @@ typedef struct embed {
     int32_t pooling, encoding, n_parallel;
     bool no_normalize, is_json;
     const char *file, *query;
-    const char *template; // joins query and text; NULL: there is no query
+    const char *template; // joins query and text; NULL: an encoder's pair
     rn_embed_options opt;
     bytes input; // holds the texts that are not arguments
     embed_text *texts;
@@ -44,7 +44,9 @@ static const option embed_rows[] = {
          "how the tokens' vectors become one: none gives a line for each token, rank the scores of a reranker "
          "(default: as the file or the folder's modules.json says, else last; of encoders the mean, or the scores)"},
     {0, "query", "TEXT", OPTION_TEXT, offsetof(embed, query),
-     .help = "score each text as an answer to this query, with the model's template for rerankers"},
+     .help =
+         "score each text as an answer to this query, with the model's template for rerankers or as an encoder's pair "
+         "of texts"},
     {0, "no-normalize", NULL, OPTION_FLAG, offsetof(embed, no_normalize),
      .help = "do not scale the vector to length 1 (default: scaled, except with none and rank, and for folders whose "
              "modules.json says otherwise)"},
@@ -175,12 +177,13 @@ static rn_status begin_alone(embed *e, embed_text *t, rn_error *err) {
 
 static rn_status begin_with_query(embed *e, embed_text *t, rn_error *err) {
     const rank_prompt p = {e->template, e->query, t->text, strlen(e->query), t->n};
+    rn_embed_options opt = e->opt;
     bytes ids = {0};
-    rn_status st = rank_prompt_tokenize(e->on.model, &p, &ids, NULL, err);
+    rn_status st = rank_prompt_tokenize(e->on.model, &p, &ids, &opt.n_first, NULL, err);
     t->n_tokens = ids.n / sizeof(int32_t);
     if (st == RN_OK)
-        st = rn_embed_begin(e->on.engine, 0, (const int32_t *)(const void *)ids.data, t->n_tokens, &e->opt,
-                            &t->stream, err);
+        st = rn_embed_begin(e->on.engine, 0, (const int32_t *)(const void *)ids.data, t->n_tokens, &opt, &t->stream,
+                            err);
     bytes_free(&ids);
     return st;
 }
@@ -188,7 +191,7 @@ static rn_status begin_with_query(embed *e, embed_text *t, rn_error *err) {
 static int begin_text(embed *e, size_t index) {
     embed_text *t = &e->texts[index];
     rn_error err = {0};
-    const rn_status st = e->template ? begin_with_query(e, t, &err) : begin_alone(e, t, &err);
+    const rn_status st = e->query ? begin_with_query(e, t, &err) : begin_alone(e, t, &err);
     return st == RN_OK ? EXIT_CODE_OK : failed(e, index, &err);
 }
 
@@ -234,7 +237,7 @@ static int embed_texts(embed *e) {
     return output_exit(&e->out, code);
 }
 
-// --query needs a reranker whose file has a template.
+// --query needs a reranker whose file has a template, or an encoder that reads pairs of texts.
 static int find_template(embed *e) {
     rn_model_info info = {.struct_size = sizeof info};
     rn_embed_shape shape = {.struct_size = sizeof shape};
@@ -247,11 +250,9 @@ static int find_template(embed *e) {
         say("--query: needs --pooling rank, not %s", rn_pooling_name(shape.pooling));
         return EXIT_CODE_USAGE;
     }
-    e->template = info.rerank_template;
-    if (rank_prompt_is_template(e->template)) return EXIT_CODE_OK;
-    say("--query: %s: %s", info.path,
-        e->template ? "tokenizer.chat_template.rerank lacks {query} or {document}"
-                    : "no tokenizer.chat_template.rerank");
+    const char *const why = rank_prompt_find(&info, &e->template);
+    if (!why) return EXIT_CODE_OK;
+    say("--query: %s: %s", info.path, why);
     return EXIT_CODE_FAILED;
 }
 

@@ -171,6 +171,28 @@ static void put_none(gguf_writer *w, const struct hparams *h, const struct arch_
 
 // ---- all ----------------------------------------------------------------------------------------------
 
+// How a text becomes an embedding or scores. Encoders: what is not said, as it is done here (engine/embed.c).
+static void put_embedding(gguf_writer *w, const struct hparams *h, const log_sink *log) {
+    const enum pooling said = h->pooling, own = h->n_class > 0 ? POOLING_RANK : POOLING_MEAN,
+                       pooling = said == POOLING_NOT_SAID && h->sees_whole_text ? own : said;
+    if (pooling != POOLING_NOT_SAID) gguf_put_u32(w, metadata_key_of(h, "pooling_type").text, (uint32_t)pooling - 1);
+    if (h->normalization == NORMALIZATION_OFF) put_own_bool(w, h, "runnel.normalize", false, log);
+    if (h->rank_raw) put_own_bool(w, h, "runnel.rank_raw", true, log);
+    if (h->n_class > 0) {
+        gguf_put_array(w, metadata_key_of(h, "classifier.output_labels").text, GGUF_STRING, (uint64_t)h->n_class);
+        for (int32_t i = 0; i < h->n_class; i++) {
+            char label[32];
+            snprintf(label, sizeof label, "LABEL_%d", i);
+            gguf_put_item_string(w, str(label));
+        }
+    }
+    if (h->n_dense_2) gguf_put_u32(w, metadata_key_of(h, "dense_2_feat_in").text, (uint32_t)h->n_embd);
+    if (h->n_dense_3) gguf_put_u32(w, metadata_key_of(h, "dense_3_feat_in").text, (uint32_t)h->n_dense_2);
+    if (!h->sees_whole_text) return;
+    gguf_put_bool(w, metadata_key_of(h, "attention.causal").text, false);
+    gguf_put_u32(w, "tokenizer.ggml.token_type_count", h->n_token_types > 0 ? (uint32_t)h->n_token_types : 1);
+}
+
 static void put_hparams(gguf_writer *w, const struct hparams *h, const log_sink *log) {
     const struct arch_facts *f = arch_facts_find(h->arch); // not NULL: checked before
     const struct hparams said = as_in_files(h, f);
@@ -190,8 +212,7 @@ static void put_hparams(gguf_writer *w, const struct hparams *h, const log_sink 
     if (f->puts_both_eps) gguf_put_f32(w, metadata_key_of(h, "attention.layer_norm_epsilon").text, h->norm_eps);
     put_scaling(w, h);
     put_sections(w, h);
-    if (h->pooling != POOLING_NOT_SAID)
-        gguf_put_u32(w, metadata_key_of(h, "pooling_type").text, (uint32_t)h->pooling - 1);
+    put_embedding(w, h, log);
     metadata_put_layers(w, h, f, log);
 }
 

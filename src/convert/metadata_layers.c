@@ -91,7 +91,7 @@ static void put_windows(gguf_writer *w, const struct hparams *h, const struct ar
     bool by_rule = true, rotates_by_rule = true;
     const bool has_windows = h->n_swa != 0 || h->n_chunk != 0;
     for (int32_t l = 0; l < h->n_layer; l++) {
-        const bool windowed = has_windows && (f->swa_period == 0 || l % f->swa_period < f->swa_period - 1);
+        const bool windowed = has_windows && hparams_is_windowed(f, l, f->swa_period);
         by_rule = by_rule && windowed == has(h, l, LAYER_SWA);
         const bool rotated = f->rotation == ROTATION_IN_WINDOWS   ? !has_windows || has(h, l, LAYER_SWA)
                              : f->rotation == ROTATION_NOT_FOURTH ? (l + 1) % 4 != 0
@@ -123,6 +123,7 @@ static void put_experts(gguf_writer *w, const struct hparams *h, const struct ar
     if (f->experts == EXPERTS_AFTER_DENSE) put_int(w, h, "leading_dense_block_count", first);
     if (f->puts_moe_step) put_int(w, h, "interleave_moe_layer_step", 1);
     if (f->experts == EXPERTS_EVERY_NTH) put_int(w, h, "interleave_moe_layer_step", h->n_expert > 0 ? first + 1 : 0);
+    if (f->is_encoder && h->n_expert > 0) put_int(w, h, "moe_every_n_layers", 2); // the others are refused
     if (h->n_expert == 0 || f->experts == EXPERTS_BY_ROUTER) return;
     for (int32_t l = 0; l < h->n_layer; l++) {
         const bool expected = f->experts == EXPERTS_EVERY_NTH     ? (l + 1) % (first + 1) == 0

@@ -68,8 +68,6 @@ static rn_status open_source(struct remake *r) {
     if (package_note(r->p)) log_to(&r->log, LOG_WARN, "%s", package_note(r->p));
     if (package_nextn_left_out(r->p))
         log_to(&r->log, LOG_WARN, "next-token-prediction layers are left out: %s", package_nextn_left_out(r->p));
-    if (package_hparams(r->p)->normalization == NORMALIZATION_OFF)
-        log_to(&r->log, LOG_WARN, "modules.json: a GGUF file cannot store that embeddings keep their length");
     return RN_OK;
 }
 

@@ -1,8 +1,12 @@
 // convert/vocab_meta.c - see vocab_meta.h. Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #include "convert/vocab_meta.h"
 #include "convert/metadata_layers.h"
+#include "formats/gguf/gguf_vocab.h"
+#include "formats/limits.h"
 #include "tokenizer/fillers.h"
 #include <string.h>
+
+#define MARK "\xe2\x96\x81"
 
 enum { MAX_END = 64, FILLER_SCORE = -10000 }; // the score: llama.cpp's converter's
 
@@ -16,6 +20,8 @@ static rn_status gguf_kind(const struct vocab *v, const char **kind, rn_error *e
     static const char gemma[] = "gemma4";
     *kind = v->model == VOCAB_SPM               ? "llama"
             : v->model == VOCAB_BPE && v->pre.n ? "gpt2"
+            : v->model == VOCAB_WORDPIECE       ? "bert"
+            : v->model == VOCAB_UNIGRAM         ? "t5"
             : is_str(v->model_name, gemma)      ? gemma
                                                 : NULL;
     if (*kind) return RN_OK;
@@ -25,16 +31,47 @@ static rn_status gguf_kind(const struct vocab *v, const char **kind, rn_error *e
                                            : "the folder itself runs");
 }
 
+// WordPiece as llama.cpp has it: pieces that begin a word are marked, and those that go on with one are not. text: room for a token and 3
+// bytes more.
+static struct vocab_str piece_text(const struct vocab *v, int32_t i, char *text) {
+    const struct vocab_token *const t = &v->tokens[i];
+    const struct vocab_str more = v->subword_sign;
+    if (v->model != VOCAB_WORDPIECE || t->kind != TOKEN_NORMAL || more.n == 0) return t->text;
+    if (t->text.n > more.n && memcmp(t->text.s, more.s, more.n) == 0)
+        return (struct vocab_str){t->text.s + more.n, t->text.n - more.n};
+    memcpy(text, MARK, sizeof MARK - 1);
+    memcpy(text + sizeof MARK - 1, t->text.s, t->text.n);
+    return (struct vocab_str){text, t->text.n + (uint32_t)sizeof MARK - 1};
+}
+
+static rn_status check_words(const struct vocab *v, rn_error *err) {
+    if (v->model != VOCAB_WORDPIECE) return RN_OK;
+    if (v->max_word_chars != GGUF_WORD_CHARS)
+        return fail(err, RN_E_UNSUPPORTED, "tokenizer: words of up to %d characters, where GGUF files mean %d",
+                    v->max_word_chars, GGUF_WORD_CHARS);
+    for (int32_t i = 0; i < v->n_tokens; i++) {
+        char room[VOCAB_MAX_TOKEN_BYTES + 4];
+        const struct vocab_str before = v->tokens[i].text, s = piece_text(v, i, room);
+        if (s.n < before.n && s.n >= sizeof MARK - 1 && memcmp(s.s, MARK, sizeof MARK - 1) == 0)
+            return fail(err, RN_E_UNSUPPORTED,
+                        "tokenizer: token %d begins with the mark that GGUF files put before words", i);
+    }
+    return RN_OK;
+}
+
 // Fillers follow the tokens: llama.cpp takes the number of the embedding's rows from the list.
 static void put_tokens(gguf_writer *w, const struct vocab *v, int32_t n_vocab) {
     const uint64_t n = (uint64_t)n_vocab;
     gguf_put_array(w, "tokenizer.ggml.tokens", GGUF_STRING, n);
-    for (int32_t i = 0; i < v->n_tokens; i++) gguf_put_item_string(w, v->tokens[i].text);
+    for (int32_t i = 0; i < v->n_tokens; i++) {
+        char room[VOCAB_MAX_TOKEN_BYTES + 4];
+        gguf_put_item_string(w, piece_text(v, i, room));
+    }
     for (int32_t i = v->n_tokens; i < n_vocab; i++) {
         const struct filler f = filler_of(i);
         gguf_put_item_string(w, (struct vocab_str){f.text, (uint32_t)strlen(f.text)});
     }
-    if (v->model != VOCAB_BPE) {
+    if (v->model != VOCAB_BPE && v->model != VOCAB_WORDPIECE) {
         gguf_put_array(w, "tokenizer.ggml.scores", GGUF_F32, n);
         for (int32_t i = 0; i < n_vocab; i++)
             gguf_put_item_f32(w, i < v->n_tokens ? v->tokens[i].score : FILLER_SCORE);
@@ -86,6 +123,54 @@ static void put_special_ids(gguf_writer *w, const struct vocab *v) {
     };
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         if (ids[i].id >= 0) gguf_put_u32(w, ids[i].key, (uint32_t)ids[i].id);
+    if (v->model == VOCAB_WORDPIECE && v->eos >= 0)
+        gguf_put_u32(w, "tokenizer.ggml.seperator_token_id", (uint32_t)v->eos); // llama.cpp's spelling
+}
+
+// ---- steps before and behind the model ------------------------------------------------------------
+
+static bool is_same_str(struct vocab_str a, struct vocab_str b) { return a.n == b.n && memcmp(a.s, b.s, a.n) == 0; }
+
+// Are the tokenizer's steps those that a reader of a file of the kind "bert" takes for granted?
+static bool is_plain_bert(const struct vocab *v) {
+    struct vocab plain = *v;
+    gguf_describe_bert(&plain);
+    bool same = plain.n_norms == v->n_norms && plain.n_splits == v->n_splits && v->add_bos && v->add_eos &&
+                v->drops_space_at_start && v->n_replaces == 0;
+    for (int32_t i = 0; same && i < v->n_norms; i++) same = plain.norms[i].kind == v->norms[i].kind;
+    for (int32_t i = 0; same && i < v->n_splits; i++)
+        same = is_same_str(plain.splits[i].pattern, v->splits[i].pattern) &&
+               plain.splits[i].behavior == v->splits[i].behavior && !v->splits[i].invert;
+    return same && v->pair.is_known && v->pair.has_second_kind && v->pair.n_between == 1 &&
+           v->pair.between[0] == v->eos;
+}
+
+static void put_steps(gguf_writer *w, const struct vocab *v, const log_sink *log) {
+    static const char key[] = "tokenizer.runnel.steps";
+    if (v->steps.n == 0 || (v->model == VOCAB_WORDPIECE && is_plain_bert(v))) return;
+    gguf_put_string(w, key, v->steps);
+    metadata_own(log, key);
+}
+
+// What llama.cpp reads of a unigram tokenizer's steps.
+static void put_unigram(gguf_writer *w, const struct vocab *v) {
+    static const char key[] = "tokenizer.ggml.precompiled_charsmap";
+    bool removes = false;
+    if (v->model != VOCAB_UNIGRAM) return;
+    for (int32_t i = 0; i < v->n_norms; i++) {
+        const struct norm_step *const s = &v->norms[i];
+        removes |= s->kind == NORM_STRIP || (s->kind == NORM_REPLACE && s->is_regex);
+        if (s->kind == NORM_CHARSMAP) {
+            const struct gguf_pair map = {.key = key,
+                                          .n_key = sizeof key - 1,
+                                          .type = GGUF_ARRAY,
+                                          .item_type = GGUF_U8,
+                                          .n = s->pattern.n,
+                                          .value = (const uint8_t *)s->pattern.s};
+            gguf_put_pair(w, &map);
+        }
+    }
+    gguf_put_bool(w, "tokenizer.ggml.remove_extra_whitespaces", removes);
 }
 
 // ---- losses -------------------------------------------------------------------------------------
@@ -100,12 +185,14 @@ static bool is_implied(const struct norm_step *s) {
 
 // Does a key of our own say the step?
 static bool is_kept(const struct vocab *v, int32_t i) {
-    return v->model == VOCAB_BPE && i < v->n_norms_before && norm_kind_name(v->norms[i].kind) != NULL;
+    return v->steps.n > 0 ||
+           (v->model == VOCAB_BPE && i < v->n_norms_before && norm_kind_name(v->norms[i].kind) != NULL);
 }
 
 static void put_normalizer(gguf_writer *w, const struct vocab *v, const log_sink *log) {
     static const char key[] = "tokenizer.runnel.normalizer";
     uint64_t n = 0;
+    if (v->model != VOCAB_BPE) return;
     for (int32_t i = 0; i < v->n_norms; i++) n += is_kept(v, i);
     if (n == 0) return;
     gguf_put_array(w, key, GGUF_STRING, n);
@@ -162,7 +249,8 @@ static void warn_of_losses(const struct vocab *v, const log_sink *log) {
 
 rn_status vocab_put(gguf_writer *w, const struct vocab *v, int32_t n_vocab, const log_sink *log, rn_error *err) {
     const char *kind = "no_vocab"; // llama.cpp does not load a file without the key
-    const rn_status st = v->n_tokens > 0 ? gguf_kind(v, &kind, err) : RN_OK;
+    rn_status st = v->n_tokens > 0 ? gguf_kind(v, &kind, err) : RN_OK;
+    if (st == RN_OK) st = check_words(v, err);
     if (st != RN_OK) return st;
     gguf_put_string(w, "tokenizer.ggml.model", (struct vocab_str){kind, (uint32_t)strlen(kind)});
     if (v->n_tokens == 0) return RN_OK;
@@ -174,7 +262,13 @@ rn_status vocab_put(gguf_writer *w, const struct vocab *v, int32_t n_vocab, cons
     put_special_ids(w, &keyed);
     gguf_put_bool(w, "tokenizer.ggml.add_bos_token", v->add_bos);
     gguf_put_bool(w, "tokenizer.ggml.add_eos_token", v->add_eos);
-    if (v->model != VOCAB_BPE) gguf_put_bool(w, "tokenizer.ggml.add_space_prefix", v->add_space_prefix);
+    if (v->model == VOCAB_SPM || v->model == VOCAB_CHAR_BPE)
+        gguf_put_bool(w, "tokenizer.ggml.add_space_prefix", v->add_space_prefix);
+    if (v->model == VOCAB_UNIGRAM) gguf_put_bool(w, "tokenizer.ggml.add_space_prefix", v->drops_space_at_start);
+    if (v->pair.is_known && v->model != VOCAB_WORDPIECE && v->add_eos)
+        gguf_put_bool(w, "tokenizer.ggml.add_sep_token", v->pair.n_between == 2);
+    put_unigram(w, v);
+    put_steps(w, v, log);
     put_normalizer(w, v, log);
     put_token_flags(w, v, log);
     return RN_OK;

@@ -1,6 +1,7 @@
 // decoding/embed_strategy.c - a text's embedding: hidden states of its rows, pooled; or a reranker's scores.
 #include "base/mem.h"
 #include "decoding/strategies.h"
+#include "kernels/rowmath.h"
 #include <math.h>
 #include <string.h>
 
@@ -70,6 +71,7 @@ static rn_status complete(const struct embed_strategy *s, rn_error *err) {
                 return fail(err, RN_E_FORMAT, "embedding: number %zu of row %zu is not finite", k, r);
         for (size_t k = 0; s->p.pooling == EMBED_MEAN && k < n; k++) x[k] /= (float)s->n_prompt;
         if (s->p.softmax) softmax(s->rowmath, x, n);
+        for (size_t k = 0; s->p.sigmoid && k < n; k++) x[k] = (float)(1 / (1 + exp_f64(-(double)x[k])));
         if (s->p.normalize) normalize(x, n);
     }
     return RN_OK;

@@ -446,6 +446,7 @@ enum embed_pooling {
 struct embed_params {
     enum embed_pooling pooling;
     bool softmax;   // over each output row
+    bool sigmoid;   // of each number
     bool normalize; // each output row to length 1
     size_t n_row;   // floats of an output row: n_embd, or n_rank
     // [n_prompt][n_row] with EMBED_EACH, else [n_row]; whole once the strategy has ended

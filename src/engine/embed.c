@@ -113,16 +113,20 @@ static rn_status create(rn_engine *e, size_t model, const int32_t *ids, size_t n
     rn_embed_shape shape = {.struct_size = sizeof shape};
     struct embedding *m = NULL;
     rn_status st = read_options(opt, &o, err);
+    if (st == RN_OK && o.n_first > n_ids)
+        st = fail(err, RN_E_ARG, "n_first: %zu, of a pair of %zu tokens", o.n_first, n_ids);
     if (st == RN_OK) st = rn_embed_get_shape(e, model, &o, n_ids, &shape, err);
     struct lm_adapters adapters = {0};
     if (st == RN_OK && o.own_adapters)
         st = model_slot_read_adapters(&e->model_slots[model], o.adapters, o.n_adapters, &adapters, err);
     if (st == RN_OK) st = make_embedding(&shape, &m, err);
     if (st != RN_OK) return st;
-    const bool is_first = shape.pooling == RN_POOLING_RANK && model_slot_sees_whole_text(&e->model_slots[model]);
+    const struct model_slot *const l = &e->model_slots[model];
+    const bool is_first = shape.pooling == RN_POOLING_RANK && model_slot_sees_whole_text(l);
     const struct embed_params params = {
         .pooling = is_first ? EMBED_RANK_FIRST : poolings[shape.pooling].pooling,
         .softmax = shape.pooling == RN_POOLING_RANK && model_program(e->model_slots[model].program)->rank_softmax,
+        .sigmoid = is_first && o.n_first > 0 && shape.n_row == 1 && !model_hparams(l->program)->rank_raw,
         .normalize = shape.is_normalized,
         .n_row = shape.n_row,
         .out = m->out,
@@ -132,6 +136,8 @@ static rn_status create(rn_engine *e, size_t model, const int32_t *ids, size_t n
         return st;
     }
     (*out)->embed = m;
+    if (l->lm->n_row_kinds > 1 && package_vocab(l->m->pkg)->pair.has_second_kind)
+        (*out)->n_first_kind = (int32_t)o.n_first;
     if (o.own_adapters) (*out)->prefix.adapters = adapters;
     (*out)->turn.client = o.client, (*out)->prefix.salt = o.cache_salt;
     (*out)->prefix.whole_pages = o.cache_whole_pages;

@@ -370,6 +370,7 @@ struct rn_stream {
     const char *room_binds;
 
     struct prompt_pictures pictures; // encoded before the stream is submitted
+    int32_t n_first_kind; // of a pair of texts: rows before the second one; 0: none, or all are of one kind
     struct stream_turn turn;
     struct stream_times time;
     struct stream_prefix prefix;

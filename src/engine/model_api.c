@@ -191,6 +191,49 @@ rn_status rn_tokenize_more(const rn_model *model, const char *text, size_t n_tex
     return tokenizer_encode_more(model->tok, text, n_text, parse_special, SIZE_MAX, ids, n_ids, err);
 }
 
+// [begin] first between.. second [end]
+static rn_status join_pair(const struct vocab *v, const int32_t *first, size_t n_first, const int32_t *second,
+                           size_t n_second, int32_t **ids, size_t *n_ids, size_t *n_before, rn_error *err) {
+    const size_t n_between = (size_t)v->pair.n_between, n = n_first + n_second + n_between + v->add_bos + v->add_eos;
+    int32_t *const out = mem_alloc(n * sizeof *out + 1);
+    size_t at = 0;
+    if (!out) return fail(err, RN_E_NOMEM, "tokenizer: out of memory for %zu tokens", n);
+    if (v->add_bos) out[at++] = v->bos;
+    if (n_first > 0) memcpy(out + at, first, n_first * sizeof *out);
+    memcpy(out + at + n_first, v->pair.between, n_between * sizeof *out);
+    *n_before = at += n_first + n_between;
+    if (n_second > 0) memcpy(out + at, second, n_second * sizeof *out);
+    if (v->add_eos) out[n - 1] = v->eos;
+    *ids = out, *n_ids = n;
+    return RN_OK;
+}
+
+rn_status rn_tokenize_pair(const rn_model *model, const char *first, size_t n_first_text, const char *second,
+                           size_t n_second_text, size_t max_ids, int32_t **ids, size_t *n_ids, size_t *n_first,
+                           rn_error *err) {
+    if (!model || (!first && n_first_text) || (!second && n_second_text) || !ids || !n_ids || !n_first)
+        return fail(err, RN_E_ARG, "rn_tokenize_pair: NULL argument");
+    *ids = NULL;
+    *n_ids = *n_first = 0;
+    rn_status st = model_need_tokenizer(model, err);
+    const struct vocab *const v = package_vocab(model->pkg);
+    if (st == RN_OK && !v->pair.is_known)
+        st = fail(err, RN_E_UNSUPPORTED, "%s: its tokenizer does not say how two texts are joined",
+                  package_path(model->pkg));
+    if (st != RN_OK) return st;
+    int32_t *a = NULL, *b = NULL;
+    size_t n_a = 0, n_b = 0;
+    st = tokenizer_encode_at_most(model->tok, first, n_first_text, false, false, max_ids, &a, &n_a, err);
+    if (st != RN_OK) *n_ids = n_a;
+    if (st == RN_OK)
+        st = tokenizer_encode_at_most(model->tok, second, n_second_text, false, false, max_ids, &b, &n_b, err);
+    if (st != RN_OK && a) *n_ids = n_a + n_b;
+    if (st == RN_OK) st = join_pair(v, a, n_a, b, n_b, ids, n_ids, n_first, err);
+    mem_free(a);
+    mem_free(b);
+    return st;
+}
+
 rn_status rn_detokenize(const rn_model *model, const int32_t *ids, size_t n_ids, bool special, char **text,
                         size_t *n_text, rn_error *err) {
     if (!model || (!ids && n_ids) || !text || !n_text) return fail(err, RN_E_ARG, "rn_detokenize: NULL argument");
@@ -256,6 +299,7 @@ rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *er
         .vision = m->vision.tower ? m->vision.info.family : NULL,
         .n_picture_tokens = m->vision.tower ? vision_n_each(&m->vision.info) : 0,
         .picture_token = m->vision.tower ? model_picture_token(m) : -1,
+        .has_pairs = m->tok && v->pair.is_known && h->sees_whole_text,
     };
     sized_write(&public_model_info, &own, info);
     return RN_OK;

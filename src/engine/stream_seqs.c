@@ -124,8 +124,10 @@ static struct lm_seq_spec seq_spec(const rn_stream *s, const struct stream_seq *
 }
 
 // Rows that see their whole text have the key of all of it: a text that begins alike has other rows.
-static bool whole_text_input(const struct stream_seq *q, int32_t at, struct lm_input *out) {
-    *out = (struct lm_input){.key = hash_u64((uint64_t)at, q->text_key), .see_to = q->n - 1};
+static bool whole_text_input(const rn_stream *s, const struct stream_seq *q, int32_t at, struct lm_input *out) {
+    *out = (struct lm_input){.key = hash_u64((uint64_t)at, q->text_key),
+                             .see_to = q->n - 1,
+                             .kind = s->n_first_kind > 0 && at >= s->n_first_kind};
     return true;
 }
 
@@ -136,7 +138,7 @@ static bool has_pictures(const rn_stream *s, const struct stream_seq *q) {
 }
 
 bool stream_row_input(const rn_stream *s, const struct stream_seq *q, int32_t at, struct lm_input *out) {
-    if (model_slot_sees_whole_text(q->model_slot)) return whole_text_input(q, at, out);
+    if (model_slot_sees_whole_text(q->model_slot)) return whole_text_input(s, q, at, out);
     return has_pictures(s, q) && prompt_pictures_input(&s->pictures, at, out);
 }
 
@@ -164,7 +166,8 @@ static rn_status make_seq(rn_stream *s, struct stream_seq *q, struct lm_prefix *
     rn_status st;
     const int32_t n = most_cached(s, q);
     if (model_slot_sees_whole_text(q->model_slot))
-        q->text_key = hash_bytes(q->tokens, (size_t)q->n * sizeof *q->tokens, (uint64_t)q->n);
+        q->text_key =
+            hash_bytes(q->tokens, (size_t)q->n * sizeof *q->tokens, (uint64_t)q->n << 32 | (uint64_t)s->n_first_kind);
     do st = lm_match_prefix(m, &spec, row_keys(s, q, n), n < m->n_ctx ? n : m->n_ctx, found, err);
     while (st == RN_E_LIMIT && session_make_room(s->engine, q->model_slot, NULL));
     if (st == RN_OK) q->seq = found->seq;

@@ -110,12 +110,15 @@ struct hparams {
     float residual_scale; // of what a block adds to the residual stream
     // logits are multiplied by it (granite's files give the divisor: inverted here)
     float logit_scale;
-    float attn_scale;         // of q . k; 0: 1 / sqrt(head_dim)
-    float attn_softcap;       // cap * tanh(score / cap)
-    float logit_softcap;      // the same of logits
-    float clamp_qkv;          // queries, keys and values are kept within -clamp_qkv..clamp_qkv
-    int32_t n_token_types;    // encoders: parts of a pair of texts that have an embedding of their own; 0: none
-    bool sees_whole_text;     // a row attends to all rows of its text, not only to those before it (encoders)
+    float attn_scale;      // of q . k; 0: 1 / sqrt(head_dim)
+    float attn_softcap;    // cap * tanh(score / cap)
+    float logit_softcap;   // the same of logits
+    float clamp_qkv;       // queries, keys and values are kept within -clamp_qkv..clamp_qkv
+    int32_t n_token_types; // encoders: parts of a pair of texts that have an embedding of their own; 0: none
+    bool sees_whole_text;  // a row attends to all rows of its text, not only to those before it (encoders)
+    int32_t n_rel_bucket;  // scores get a bias by distance, of one of so many kinds (mpnet); 0: none
+    // sentence-transformers' Dense modules: numbers that come out of the first and the second; 0: none
+    int32_t n_dense_2, n_dense_3;
     float alibi_max_bias;     // > 0: ALiBi instead of rotary embedding
     bool alibi_scaled;        // its slopes are scaled as q . k is (falcon)
     int32_t attn_temp_length; // of enum temperature_rule (formats/hparams/arch_facts.h); 0: none
@@ -146,6 +149,7 @@ struct hparams {
     enum pooling pooling;
     enum normalization normalization;
     int32_t n_class; // scores of a reranker's head; 0: not stated, which means 1
+    bool rank_raw;   // a pair's only score is not put into 0..1 by a sigmoid
     // Of a vision part (formats/vision/): numbers of a row's input vector. 0: not one.
     int32_t n_patch;
 };

@@ -58,6 +58,8 @@ rn_status package_create(const char *path, struct package **out, rn_error *err);
 
 // ---- files (package_files.c) --------------------------------------------------------------------
 
+// Further files that a reader may add to those: of sentence-transformers' modules.
+enum { PACKAGE_MORE_FILES = 2 };
 // Maps the files at these paths, in order, with one progress report over all of them.
 // package_close() closes them.
 rn_status package_open_files(struct package *p, const char *const *paths, size_t n, const struct package_options *o,

@@ -27,7 +27,7 @@ void package_copy_text(char *dst, size_t size, struct vocab_str s) {
 
 // Allocates the list of files; call it before the first file is added.
 static rn_status reserve(struct package *p, size_t n, rn_error *err) {
-    p->files = arena_alloc(&p->arena, n * sizeof *p->files);
+    p->files = arena_alloc(&p->arena, (n + PACKAGE_MORE_FILES) * sizeof *p->files);
     if (!p->files) return fail(err, RN_E_NOMEM, "%s: out of memory", package_shown_path(p->path));
     return RN_OK;
 }

@@ -20,13 +20,14 @@ static inline struct attend_block queries_from(const struct attend_block *a, siz
     b.lo += first, b.hi += first, b.m += first, b.l += first;
     b.o += first * a->v_dim;
     if (a->slope) b.slope += first, b.offset += first;
+    if (a->bias) b.bias += first * KV_BLOCK;
     // The first group prefetches the next block.
     if (first) b.next_keys = a->keys, b.next_values = a->values;
     return b;
 }
 
-// Does the score have a softcap or a slope?
-static inline bool scores_are_bent(const struct attend_block *a) { return a->softcap != 0 || a->slope; }
+// Does the score have a softcap, a slope or a bias?
+static inline bool scores_are_bent(const struct attend_block *a) { return a->softcap != 0 || a->slope || a->bias; }
 
 // As queries_from(), written to *room, but returns `a` itself for all of its queries: a block is
 // large, and copying it right after its fields were written stalls on these stores.

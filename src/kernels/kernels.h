@@ -127,7 +127,7 @@ static inline void matmul_run(const struct matmul_ops *ops, const void *w, size_
 // Attention of n_q queries over one block of keys and values, by online softmax (docs/arithmetic.md
 // section 6). Query i sees slots [lo[i], hi[i]), lo < hi; other slots may hold anything. The score
 // of slot j is scale * (q . k); then, with a softcap, softcap * tanh(score / softcap); then, with
-// slopes (ALiBi), fmaf(slope[i], (float)(offset[i] + j), score).
+// slopes (ALiBi), fmaf(slope[i], (float)(offset[i] + j), score), or with biases score + bias[i][j].
 struct attend_block {
     const void *keys, *values; // in the codec's format
     // The block that will be read next, for prefetching; this block if there is none.
@@ -140,6 +140,7 @@ struct attend_block {
     float softcap;         // 0: none
     const float *slope;    // NULL: none
     const int32_t *offset; // with slopes; offset[i] + 63 fits
+    const float *bias;     // [n_q][64], without slopes: added to the scores; NULL: none
     float *m, *l, *o;      // state of query i: m[i] (-inf at first), l[i] (0), o + i * v_dim (0)
     void *scratch;         // attend_scratch() bytes that belong to this thread, 64-byte aligned
 };

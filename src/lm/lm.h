@@ -58,6 +58,7 @@ struct lm_input {
     // In layers whose rows have areas it attends to positions [area_first, area_end) instead, its own among them, all there at the end of the step;
     // area_end 0: it has no area. The key tells it, too.
     int32_t area_first, area_end;
+    int32_t kind; // of a text of a pair: 0 the first, 1 the second; below lm.n_row_kinds, or 0. The key says it, too
 };
 
 struct lm_row {
@@ -151,15 +152,16 @@ struct lm {
     // [n_vocab] of a draft head with fewer tokens than its base model: the base's token of each
     // logit, ascending. NULL: logit i is of token i.
     const int32_t *token_map;
-    int32_t n_vector;   // numbers of an input vector; 0: rows cannot have one
-    int32_t n_rank;     // scores of a reranker's head; 0: it has none
-    int32_t n_ctx;      // longest sequence
-    int32_t n_batch;    // most rows of a step
-    int32_t n_want;     // most rows of a step whose logits or hidden state are wanted
-    int32_t n_logits;   // most of these whose logits are
-    int32_t n_parts;    // of a sequence's memory, at most LM_MAX_PARTS
-    int32_t n_adapters; // that a sequence may name; 0: none are loaded
-    int32_t n_taps;     // layers whose residual stream rows can have; 0: none
+    int32_t n_vector;    // numbers of an input vector; 0: rows cannot have one
+    int32_t n_row_kinds; // that rows may be of (BERT's token types); 0: one
+    int32_t n_rank;      // scores of a reranker's head; 0: it has none
+    int32_t n_ctx;       // longest sequence
+    int32_t n_batch;     // most rows of a step
+    int32_t n_want;      // most rows of a step whose logits or hidden state are wanted
+    int32_t n_logits;    // most of these whose logits are
+    int32_t n_parts;     // of a sequence's memory, at most LM_MAX_PARTS
+    int32_t n_adapters;  // that a sequence may name; 0: none are loaded
+    int32_t n_taps;      // layers whose residual stream rows can have; 0: none
     // Room that lm_take_room() makes and lm_free_room() frees.
     uint64_t *keys;      // [n_ctx] for the row keys of a lookup, see lm_match_tokens()
     struct lm_row *kept; // [n_batch] rows of a step of which some were dropped

@@ -60,6 +60,8 @@ static rn_status check_row(const struct lm_real *m, const struct lm_row *r, rn_e
         return fail(err, RN_E_ARG, "the part reads an input vector beside the token, which the row does not have");
     if (r->input && r->input->has_coord && m->p->n_coords == 0)
         return fail(err, RN_E_UNSUPPORTED, "rope coordinates: the model rotates by positions alone");
+    if (r->input && r->input->kind != 0 && (r->input->kind < 0 || r->input->kind >= m->p->n_row_kinds))
+        return fail(err, RN_E_ARG, "is of kind %d, of which the model has %d", r->input->kind, m->p->n_row_kinds);
     if (r->want & ~(uint32_t)(LM_WANT_RESULTS | LM_WANT_STATE | LM_OPTIONAL))
         return fail(err, RN_E_ARG, "want 0x%x is unknown", (unsigned)r->want);
     if (r->want & LM_WANT_TAPS && m->p->n_taps == 0)
@@ -89,7 +91,7 @@ static rn_status check_span(const struct lm_real *m, const struct lm_row *r, con
     if (see_to >= end)
         return fail(err, RN_E_ARG, "sees up to position %d, the step ends before %d: a span is appended in one step",
                     see_to, end);
-    if (has_slopes(m->p))
+    if (has_slopes(m->p) && !m->p->kinds[0].is_mirrored)
         return fail(err, RN_E_UNSUPPORTED, "a span: the model weighs distances backwards only (ALiBi)");
     return RN_OK;
 }
@@ -148,7 +150,7 @@ static rn_status add_row(struct lm_real *m, const struct lm_row *r, struct batch
         .token = r->token, .seq = enter_seq(m, r->seq), .see_to = -1, .state = {.from = KV_NONE, .to = KV_NONE}};
     if (r->input)
         out->vector = r->input->vector, out->adds = r->input->adds, out->see_to = r->input->see_to,
-        out->area_first = r->input->area_first, out->area_end = r->input->area_end;
+        out->area_first = r->input->area_first, out->area_end = r->input->area_end, out->kind = r->input->kind;
     const rn_status st = lm_kv_add_row(&m->k, r, &out->pos, node, err);
     if (st != RN_OK) return st;
     if (*node != KV_NONE) fill_path(m, r->seq, *node, out);
@@ -392,6 +394,7 @@ rn_status lm_real_create(const struct program *p, backend *b, const struct lm_co
                    .n_tokens = p->n_tokens,
                    .token_map = p->token_map,
                    .n_vector = p->n_vector,
+                   .n_row_kinds = p->n_row_kinds,
                    .n_rank = p->n_rank,
                    .n_adapters = (int32_t)p->n_adapters,
                    .n_taps = p->n_taps,

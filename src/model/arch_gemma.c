@@ -19,3 +19,18 @@ static const struct op_spec end[] = {OPS_END_RMS};
 const struct arch arch_gemma = {GEMMA(gemma_tensors)};
 const struct arch arch_gemma2 = {GEMMA(gemma2_tensors)};
 const struct arch arch_gemma3 = {GEMMA(gemma3_tensors)};
+
+// EmbeddingGemma (2509.20354): Gemma 3 that sees its whole text, its windows to both sides, and two matrices over what it makes.
+static const struct tensor_spec embedding_tensors[] = {TENSORS_EMBD,
+                                                       {ROLE_OUTPUT_NORM, "output_norm.weight", DIM_EMBD},
+                                                       TENSORS_ROPE_FACTORS,
+                                                       TENSORS_ATTN_NORM,
+                                                       TENSORS_ATTENTION,
+                                                       TENSORS_FFN_NORM,
+                                                       TENSORS_FFN_GATED,
+                                                       TENSORS_POST_NORMS,
+                                                       TENSORS_QK_NORM_OF_HEADS,
+                                                       TENSORS_DENSE};
+static const struct op_spec embedding_end[] = {OPS_LAST, RMS_NORM(BUF_LAST, BUF_HIDDEN, ROLE_OUTPUT_NORM), OPS_DENSE};
+const struct arch arch_gemma_embedding = {TENSORS(embedding_tensors), BEGIN(begin), LAYER(layer), END(embedding_end),
+                                          .rope_halves = true};

@@ -26,6 +26,11 @@
     ROW(LAYERS, h->n_layer) \
     ROW(TOKEN_TYPES, h->n_token_types) \
     ROW(CLASSES, h->n_class > 0 ? h->n_class : 1)  /* scores of a reranker */ \
+    ROW(DENSE_2, h->n_dense_2)                     /* what is made of pooled rows */ \
+    ROW(DENSE_3, h->n_dense_3) \
+    ROW(HIDDEN_TOKEN, h->n_dense_2 ? h->n_dense_2 : h->n_embd_token ? h->n_embd_token : h->n_embd) \
+    ROW(RANK_HIDDEN, h->n_dense_3 ? h->n_dense_3 : h->n_embd) \
+    ROW(REL_BUCKETS, h->n_rel_bucket) \
     /* Attention. */ \
     ROW(HEADS, l->n_head) \
     ROW(HEADS_KV, l->n_head_kv) \
@@ -140,6 +145,7 @@ enum role {
     ROLE_FFN_NORM,
     ROLE_FFN_NORM_BIAS,
     ROLE_GATE_UP,
+    ROLE_GATE_UP_BIAS,
     ROLE_GATE,
     ROLE_UP,
     ROLE_DOWN,
@@ -178,6 +184,7 @@ enum role {
     ROLE_GATE_EXPERTS_BIAS,
     ROLE_UP_EXPERTS_BIAS,
     ROLE_DOWN_EXPERTS_BIAS,
+    ROLE_EXPERTS_BIAS, // of their sum
     ROLE_EXPERTS_SCALE,
     ROLE_EXPERTS_NORM,
     ROLE_POST_EXPERTS_NORM,
@@ -223,8 +230,14 @@ enum role {
     // A reranker's head: a hidden layer, which may be missing, and the scores.
     ROLE_RANK,
     ROLE_RANK_BIAS,
+    ROLE_RANK_NORM,
+    ROLE_RANK_NORM_BIAS,
     ROLE_RANK_OUT,
     ROLE_RANK_OUT_BIAS,
+    // sentence-transformers' Dense modules.
+    ROLE_DENSE_2,
+    ROLE_DENSE_3,
+    ROLE_REL_BIAS, // of scores, by distance and head
     // Draft heads: norms of what they read, and the projection of it to one row.
     ROLE_PART_EMBD_NORM,
     ROLE_PART_VECTOR_NORM,
@@ -292,8 +305,8 @@ enum role {
     ROW(INPUT, INPUT, ALL)          /* narrow embeddings, or the input vector of a vision part */ \
     ROW(LAST, EMBD, WANTED)         /* the residual stream after the last layer */ \
     ROW(HIDDEN, EMBD, WANTED)       /* and its final norm */ \
-    ROW(HIDDEN_TOKEN, EMBD_TOKEN, WANTED) \
-    ROW(RANK_HIDDEN, EMBD, WANTED) \
+    ROW(HIDDEN_TOKEN, HIDDEN_TOKEN, WANTED) /* or what the first Dense module makes */ \
+    ROW(RANK_HIDDEN, RANK_HIDDEN, WANTED)   /* or what the second one makes */ \
     ROW(RANK, CLASSES, WANTED) \
     ROW(LOGITS, VOCAB, LOGITS)
 // clang-format on

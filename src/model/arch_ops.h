@@ -30,6 +30,10 @@
     {OP_COPY, .src = BUF_HIDDEN, .dst = BUF_RANK_HIDDEN, .when.if_role = ROLE_RANK_OUT, \
      .when.unless_role = ROLE_RANK}, \
     LINEAR(BUF_RANK_HIDDEN, BUF_RANK, ROLE_RANK_OUT, ROLE_RANK_OUT_BIAS)
+// sentence-transformers' Dense modules without bias and activation: of the mean of rows it is the mean that they make of rows.
+#define OPS_DENSE \
+    LINEAR(BUF_HIDDEN, BUF_HIDDEN_TOKEN, ROLE_DENSE_2, ROLE_NONE), \
+    LINEAR(BUF_HIDDEN_TOKEN, BUF_RANK_HIDDEN, ROLE_DENSE_3, ROLE_NONE)
 #define OPS_HEAD \
     OPS_RANK, \
     LINEAR(BUF_HIDDEN, BUF_LOGITS, ROLE_OUTPUT, ROLE_OUTPUT_BIAS), \

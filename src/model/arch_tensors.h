@@ -12,6 +12,9 @@
     {ROLE_RANK_BIAS, "cls.bias", DIM_EMBD, .optional = true}, \
     {ROLE_RANK_OUT, "cls.output.weight", DIM_EMBD, DIM_CLASSES, .optional = true}, \
     {ROLE_RANK_OUT_BIAS, "cls.output.bias", DIM_CLASSES, .optional = true}
+#define TENSORS_DENSE \
+    {ROLE_DENSE_2, "dense_2.weight", DIM_EMBD, DIM_DENSE_2, .optional = true}, \
+    {ROLE_DENSE_3, "dense_3.weight", DIM_DENSE_2, DIM_DENSE_3, .optional = true}
 // Embedding, final norm and head; without a head of its own a model uses the embedding (tied).
 #define TENSORS_EMBD {ROLE_TOKEN_EMBD, "token_embd.weight", DIM_EMBD, DIM_VOCAB}
 #define TENSORS_OUTPUT \

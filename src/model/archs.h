@@ -92,7 +92,16 @@
     X("nemotron_h", nemotron_h) /* arch_states.c */                                                                  \
     X("nemotron_h_moe", nemotron_h)                                                                                  \
     X("maincoder", maincoder) /* arch_kin.c */                                                                       \
-    X("bert", bert)           /* arch_encoders.c */
+    X("bert", bert)           /* arch_encoders.c */                                                                  \
+    X("mpnet", mpnet)                                                                                                \
+    X("nomic-bert", nomic)                                                                                           \
+    X("nomic-bert-moe", nomic_moe)                                                                                   \
+    X("jina-bert-v2", jina2)                                                                                         \
+    X("jina-bert-v3", jina3)                                                                                         \
+    X("modern-bert", modern)                                                                                         \
+    X("eurobert", euro)                                                                                              \
+    X("neo-bert", neo)                                                                                               \
+    X("gemma-embedding", gemma_embedding) /* arch_gemma.c */
 
 #define DECLARE(name, id) extern const struct arch arch_##id;
 ARCHS(DECLARE)

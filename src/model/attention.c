@@ -44,26 +44,62 @@ static int8_t find_group(struct program *p, const struct page_group *want) {
     return (int8_t)p->n_groups++;
 }
 
-static rn_status attend_layer(struct model *m, int32_t layer, const float *slopes, struct attention *all,
-                              rn_error *err) {
+// What MPNet (2004.09297) adds to scores: one number for each head and kind of distance. Half of the kinds are for keys behind the query;
+// of each half the first half are single distances, the others grow by a factor, up to REL_FAR (Raffel et al. 2019, 1910.10683).
+enum { REL_FAR = 128 };
+static int32_t rel_bucket(int32_t n_bucket, int32_t ahead) {
+    const int32_t half = n_bucket / 2, exact = half / 2, n = ahead < 0 ? -ahead : ahead;
+    const int32_t side = ahead > 0 ? half : 0;
+    if (n < exact) return side + n;
+    const float of = (float)log_f64((double)((float)n / (float)exact)) / (float)log_f64((double)REL_FAR / exact);
+    const int32_t far = exact + (int32_t)(of * (float)(half - exact));
+    return side + (far < half ? far : half - 1);
+}
+
+static rn_status distance_biases(struct model *m, const float **out, rn_error *err) {
+    const float *const by_bucket = model_binding(m, -1, ROLE_REL_BIAS)->vec; // [n_bucket][n_head]
+    const int32_t n_head = m->h->n_head, n_bucket = m->h->n_rel_bucket;
+    *out = NULL;
+    if (!by_bucket) return RN_OK;
+    float *const all = arena_alloc(&m->mem, (size_t)n_head * (2 * REL_FAR + 1) * sizeof *all);
+    if (!all) return model_no_memory(m, err);
+    for (int32_t d = -REL_FAR; d <= REL_FAR; d++)
+        for (int32_t h = 0; h < n_head; h++)
+            all[(size_t)h * (2 * REL_FAR + 1) + (size_t)(d + REL_FAR)] =
+                by_bucket[(size_t)rel_bucket(n_bucket, d) * (size_t)n_head + (size_t)h];
+    *out = all;
+    return RN_OK;
+}
+
+static rn_status attend_layer(struct model *m, int32_t layer, const float *slopes, const float *biases,
+                              struct attention *all, rn_error *err) {
     struct attention *out = &all[layer];
     const struct hparams *h = m->h;
     const struct layer_hparams *l = &h->layers[layer];
     const int32_t window = !(l->flags & LAYER_SWA) ? 0 : h->n_chunk ? h->n_chunk : h->n_swa;
     const struct attend_kind kind = {
+        .ahead = window && h->sees_whole_text ? window / 2 : 0,
+        .is_mirrored = h->sees_whole_text,
+        .distance_bias = biases,
+        .n_distance = REL_FAR,
         .n_head = l->n_head,
         .n_head_kv = l->n_head_kv,
         .head_dim = l->head_dim,
         .v_dim = l->head_dim_v,
         .scale = h->attn_scale > 0 ? h->attn_scale : 1.0f / sqrtf((float)l->head_dim),
         .softcap = h->attn_softcap,
-        .window = h->n_chunk ? 0 : window,
+        .window = h->n_chunk                     ? 0
+                  : window && h->sees_whole_text ? window / 2 + 1
+                                                 : window,
         .chunk = h->n_chunk ? window : 0,
         .by_area = m->arch->has_areas && l->flags & LAYER_SWA,
         .alibi_slopes = slopes,
     };
     const struct page_group pages = {
-        .n_head_kv = l->n_head_kv, .head_dim = l->head_dim, .v_dim = l->head_dim_v, .window = window};
+        .n_head_kv = l->n_head_kv,
+        .head_dim = l->head_dim,
+        .v_dim = l->head_dim_v,
+        .window = h->sees_whole_text ? 0 : window}; // a text is one step: no page is behind its window
     *out = (struct attention){.kind = find_kind(&m->p, &kind), .sinks = model_binding(m, layer, ROLE_SINKS)->vec};
     if (l->flags & LAYER_SHARED_KV) { // pages of an earlier layer, of the same shape
         out->group = all[l->kv_layer].group;
@@ -81,7 +117,10 @@ static rn_status attend_layer(struct model *m, int32_t layer, const float *slope
 rn_status model_attention(struct model *m, rn_error *err) {
     struct attention *all = arena_alloc(&m->mem, (size_t)m->h->n_layer * sizeof *all);
     float *slopes = NULL;
+    const float *biases;
     if (!all) return model_no_memory(m, err);
+    const rn_status st = distance_biases(m, &biases, err);
+    if (st != RN_OK) return st;
     if (m->h->alibi_max_bias > 0) {
         if (!(slopes = arena_alloc(&m->mem, (size_t)m->h->n_head * sizeof *slopes))) return model_no_memory(m, err);
         const float scale = m->h->alibi_scaled ? 1.0f / sqrtf((float)m->h->head_dim) : 1;
@@ -93,8 +132,8 @@ rn_status model_attention(struct model *m, rn_error *err) {
         const struct layer_hparams *l = &m->h->layers[layer];
         if (l->flags & (LAYER_RECURRENT | LAYER_NO_MIXER) || l->n_head == 0)
             continue; // n_head 0: a block of a Medusa head
-        const rn_status st = attend_layer(m, layer, slopes, all, err);
-        if (st != RN_OK) return st;
+        const rn_status of_layer = attend_layer(m, layer, slopes, biases, all, err);
+        if (of_layer != RN_OK) return of_layer;
     }
     m->p.attention = all;
     return RN_OK;

@@ -224,7 +224,10 @@ static void fill_buffers(struct model *m) {
         if (p->ops[i].embed.takes_vector || p->ops[i].kind == OP_VECTOR) p->n_vector = p->ops[i].width;
         if (p->ops[i].kind == OP_VECTOR) p->needs_vector = true;
     }
-    p->hidden = buffer(BUF_HIDDEN), p->logits = buffer(BUF_LOGITS);
+    p->hidden = buffer(model_binding(m, -1, ROLE_DENSE_3)->present   ? BUF_RANK_HIDDEN
+                       : model_binding(m, -1, ROLE_DENSE_2)->present ? BUF_HIDDEN_TOKEN
+                                                                     : BUF_HIDDEN);
+    p->logits = buffer(BUF_LOGITS);
     p->rank = buffer(BUF_RANK), p->n_rank = (int32_t)p->width[p->rank];
     p->rank_softmax = m->arch->rank_softmax;
 }
@@ -232,6 +235,7 @@ static void fill_buffers(struct model *m) {
 static rn_status write_program(struct model *m, rn_error *err) {
     m->p.n_layer = m->h->n_layer;
     m->p.norm_eps = m->h->norm_eps;
+    m->p.n_row_kinds = model_binding(m, -1, ROLE_TOKEN_TYPES)->present ? m->h->n_token_types : 0;
     m->p.matrices = m->matrices;
     rn_status st = model_experts(m, err);
     if (st == RN_OK) st = model_attention(m, err);

@@ -61,6 +61,14 @@ enum vocab_infill {
     VOCAB_N_INFILL
 };
 
+enum { VOCAB_MAX_BETWEEN = 2 };
+// A pair of texts as one: the tokens between them. Before the first and behind the second are those of a text by itself.
+struct vocab_pair {
+    bool is_known;
+    bool has_second_kind; // the second text and what follows have the second token type (BERT)
+    int32_t n_between, between[VOCAB_MAX_BETWEEN];
+};
+
 struct vocab {
     enum vocab_model model;
     // From the file; n = 0: absent. VOCAB_NONE with a name: an unknown model.
@@ -78,6 +86,7 @@ struct vocab {
     const int32_t *end;
     bool add_bos, add_eos; // what add_special does
     bool add_space_prefix; // SPM: adds a space before the text; with norms, these do it
+    struct vocab_pair pair;
 
     // What GGUF cannot express. `splits` replaces `pre`, which is then only a name for the same
     // splits, if they have one.
@@ -100,6 +109,8 @@ struct vocab {
     // TOKEN_IN_NORMALIZED have normalized spellings; unigram adds scores in single precision, and
     // prefers user-defined tokens.
     bool as_sentencepiece;
+    // tokenizer.json without its model and tokens, where it was read of one (WordPiece, Unigram); n 0: not
+    struct vocab_str steps;
 };
 
 // The tokens that end a text: the file's eos, eot, eom and end, and control tokens with a known

@@ -191,7 +191,7 @@ TEST(a_number_outside_its_range_is_refused_by_name) {
         {ROW_0 + 2, 2, "batch: sequence of row 0: 2 at byte 176, limit 1"},
         {ROW_0 + 3, -2, "batch: span of row 0: -2"},
         {ROW_0 + 5, 201, "batch: area of row 0: 201"},
-        {ROW_0 + 6, 8, "batch: flags of row 0: 8 at byte 176, limit 7"},
+        {ROW_0 + 6, 8, "batch: kind of row 0: 1 at byte 176, limit 0"},
         {ROW_0 + 10, -2, "batch: state read by row 0: -2"},
         {ROW_0 + 11, 5, "batch: state written by row 0: 5 at byte 176, limit 4"},
         {ROW_0 + 12, -1, "batch: slot of row 0: -1"},

@@ -1,22 +1,31 @@
 #!/usr/bin/env python3
-"""tests/cli/encoders_test.py - encoders: rows, embeddings and scores are those of transformers (make_encoders.py), whoever else is in the step."""
+"""tests/cli/encoders_test.py - encoders: rows, embeddings and scores are those of transformers, or where it has no code of plain_encoders.py
+(make_encoders.py), whoever else is in the step."""
+import array
 import json
 import math
 import pathlib
+import shutil
 
-from harness import check, equal, main, runnel, test
+from harness import Folder, check, equal, main, runnel, test
+from peer_rule import command, listed, peer
 
 ROOT = pathlib.Path(__file__).parent / 'encoders'
-EMBEDDERS, RANKERS = ('bert', 'roberta', 'distilbert'), ('bert-scores', 'xlm-roberta-scores')
+EMBEDDERS = ('bert', 'roberta', 'distilbert', 'modernbert', 'nomic-bert', 'gte', 'jina3', 'eurobert', 'mpnet', 'jina2', 'neobert', 'nomic-bert-moe')
+RANKERS = ('bert-scores', 'xlm-roberta-scores')
+PAIRED = ('bert-pairs', 'xlm-roberta-pairs', 'modernbert-bias')      # their tokenizers join two texts, BERT's with token types
+WHOLE = ('embeddinggemma',)     # with sentence-transformers' modules, whose golden has embeddings
+# llama.cpp has another activation in nomic-bert, no biases in modern-bert, none of the sum of experts, and no mpnet.
+NOT_LLAMA_CPP = ('gte', 'modernbert-bias', 'nomic-bert-moe', 'mpnet')
 
 
 def golden(name):
     return json.loads((ROOT / name / 'golden.json').read_text())
 
 
-def embed(name, *args, texts=None):
-    texts = texts or [g['text'] for g in golden(name)]
-    return [a['embedding'] for a in runnel('embed', '-m', ROOT / name, '--json', '--kv-type', 'f32', *args, *texts).ok().lines]
+def embed(name, *args, texts=None, model=None):
+    texts = texts or [g['text'] for g in golden(name) if 'query' not in g]
+    return [a['embedding'] for a in runnel('embed', '-m', model or ROOT / name, '--json', '--kv-type', 'f32', *args, *texts).ok().lines]
 
 
 def near(got, want, *what):
@@ -41,6 +50,105 @@ def scores_are_those_of_transformers():
 
 
 @test
+def embeddings_go_through_the_modules_of_the_folder():
+    for name in WHOLE:
+        for g, got in zip(golden(name), embed(name)):
+            near(got, g['out'], name, g['text'])
+    with Folder() as folder:
+        for i, (file, members, why) in enumerate((
+                ('2_Dense/config.json', {'bias': True}, 'member bias: true is not supported; false is'),
+                ('3_Dense/config.json', {'activation_function': 'torch.nn.modules.activation.Tanh'}, 'member activation_function: another one than torch.nn.modules.linear.Identity'))):
+            to = folder / str(i)
+            shutil.copytree(ROOT / WHOLE[0], to)
+            (to / file).write_text(json.dumps({**json.loads((to / file).read_text()), **members}))
+            runnel('embed', '-m', to, 'a').fails(1, why)
+        to = folder / 'bert'
+        shutil.copytree(ROOT / 'bert', to)
+        for file in ('modules.json', '1_Pooling', '2_Dense', '3_Dense'):
+            (shutil.copytree if (ROOT / WHOLE[0] / file).is_dir() else shutil.copy)(ROOT / WHOLE[0] / file, to / file)
+        runnel('embed', '-m', to, 'a').fails(1, 'module 2: Dense is not supported behind bert; behind gemma-embedding it is')
+
+
+def pairs(name, model=None):
+    """The scores of the golden's pairs, one after the other: by transformers, and ours."""
+    for g in golden(name):
+        if 'query' in g:
+            yield g['out'], embed(name, '--query', g['query'], texts=[g['text']], model=model)[0]
+
+
+@test
+def a_pairs_only_score_is_the_sigmoid_of_transformers():
+    for name in PAIRED:
+        for want, got in pairs(name):
+            near(got, [1 / (1 + math.exp(-x)) for x in want], name)
+        for g, got in zip(golden(name), embed(name)):
+            near(got, g['out'], name, g['text'])
+
+
+@test
+def what_makes_a_score_of_the_head_is_what_the_folder_says():
+    with Folder() as folder:
+        for member, word in (('sentence_transformers', {'activation_fn': 'torch.nn.modules.linear.Identity'}),
+                             ('sbert_ce_default_activation_function', 'torch.nn.modules.linear.Identity')):
+            raw = changed(folder / member, 'bert-pairs', **{member: word})
+            runnel('convert', raw, folder / 'raw.gguf').ok()
+            for model in (raw, folder / 'raw.gguf'):
+                for want, got in pairs('bert-pairs', model):
+                    near(got, want, member)
+        odd = changed(folder / 'odd', 'bert-pairs', sentence_transformers={'activation_fn': 'torch.nn.modules.activation.Tanh'})
+        runnel('embed', '-m', odd, 'a').fails(1, 'member sentence_transformers.activation_fn: torch.nn.modules.activation.Tanh is not supported')
+
+
+@test
+def what_a_class_does_not_compute_is_refused_by_name():
+    with Folder() as folder:
+        for i, (name, members, why) in enumerate((
+                ('modernbert-bias', {'classifier_pooling': 'mean'}, 'member classifier_pooling: "mean" is not supported, a head over the mean of rows; cls is'),
+                ('modernbert-bias', {'classifier_activation': 'silu'}, 'member classifier_activation: "silu" is not supported; gelu is'),
+                ('jina2', {'position_embedding_type': 'absolute'}, 'member position_embedding_type: absolute is not supported'),
+                ('jina2', {'feed_forward_type': 'original'}, 'member feed_forward_type: original is not supported'),
+                ('nomic-bert-moe', {'moe_every_n_layers': 3}, 'member moe_every_n_layers: 3 is not supported; 2 is'),
+                ('mpnet', {'relative_attention_num_buckets': 16}, 'member relative_attention_num_buckets: 16 is not supported; 32 is'))):
+            runnel('embed', '-m', changed(folder / str(i), name, **members), 'a').fails(1, why)
+
+
+def changed(to, name, **members):
+    """The model's folder with other members of config.json."""
+    shutil.copytree(ROOT / name, to)
+    config = json.loads((to / 'config.json').read_text())
+    (to / 'config.json').write_text(json.dumps({**config, **members}))
+    return to
+
+
+@test
+def a_converted_file_makes_the_same_numbers():
+    with Folder() as folder:
+        for name in (*EMBEDDERS, *RANKERS, *PAIRED, *WHOLE):
+            file = folder / f'{name}.gguf'
+            runnel('convert', ROOT / name, file).ok()
+            equal(embed(name, model=file), embed(name), name)
+            equal(list(pairs(name, file)), list(pairs(name)), name)
+
+
+@test
+def llama_cpp_reads_the_converted_file_and_computes_the_same():
+    command()
+    with Folder() as folder:
+        for name in (*EMBEDDERS, *RANKERS, *PAIRED):
+            if name in NOT_LLAMA_CPP:
+                continue
+            file, out = folder / f'{name}.gguf', folder / 'peer.npy'
+            runnel('convert', ROOT / name, file).ok()
+            g = max((g for g in golden(name) if 'query' not in g), key=lambda g: len(g['ids']))
+            mine, = embed(name, '--no-normalize', model=file, texts=[g['text']])
+            peer('embd', file, '--ids', listed(g['ids']), '--out', out, '-t', '1', '--kv', 'f32', '--fa', 'off')
+            data = out.read_bytes()
+            theirs = array.array('f', data[10 + int.from_bytes(data[8:10], 'little'):])
+            # Its GELU is a table of half-precision numbers.
+            check(all(abs(a - b) < 4e-3 for a, b in zip(mine, theirs)), name, g['text'], mine[:6], list(theirs[:6]))
+
+
+@test
 def without_a_word_of_the_file_an_embedding_is_the_mean_of_all_rows():
     for name in EMBEDDERS:
         for g, got in zip(golden(name), embed(name, '--no-normalize')):
@@ -52,7 +160,7 @@ def without_a_word_of_the_file_an_embedding_is_the_mean_of_all_rows():
 
 @test
 def bits_do_not_depend_on_other_texts_threads_and_kernels():
-    for name in EMBEDDERS:
+    for name in EMBEDDERS + WHOLE:
         texts = [g['text'] for g in golden(name)] * 7 + ['the cat sat on a mat and ran'] * 3      # some begin alike
         want = embed(name, '--parallel', 1, '-t', 1, texts=texts)
         for args in (('--parallel', 16, '-t', 2), ('--parallel', 5, '--cpu', 'ref'), ('--parallel', 3, '--no-repack')):

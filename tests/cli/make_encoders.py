@@ -6,23 +6,31 @@ Heads that are no power of two, layers of odd widths, padded vocabularies. Needs
 import json
 import pathlib
 import random
+import sys
 
 import torch
+from plain_encoders import Jina2, Neo, NomicMoe
+from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
-from transformers import (BertConfig, BertForSequenceClassification, BertModel, DistilBertConfig, DistilBertModel, RobertaConfig, RobertaModel, XLMRobertaConfig,
-                          XLMRobertaForSequenceClassification)
+from transformers import (BertConfig, BertForSequenceClassification, BertModel, DistilBertConfig, DistilBertModel, EuroBertConfig, EuroBertModel, Gemma3TextConfig, Gemma3TextModel, GteConfig, GteModel,
+                          JinaEmbeddingsV3Config, JinaEmbeddingsV3Model, ModernBertConfig, ModernBertForSequenceClassification, ModernBertModel, MPNetConfig, MPNetModel,
+                          NomicBertConfig, NomicBertModel, RobertaConfig, RobertaModel, XLMRobertaConfig, XLMRobertaForSequenceClassification)
 
 ROOT = pathlib.Path(__file__).parent / 'encoders'
 PIECES = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', 'the', 'cat', 'dog', 'sat', 'on', 'mat', 'a', 'b', 'c', '##s', '##a', '##b', '##ing', '.', ',', '!', 'run', 'in', 'ra', '##in']
 TEXTS = ['the cat sat on the mat.', 'a', 'Dogs, rain; running! in the mats abba', 'unknown words', 'the ' * 17]
+FAR = [*TEXTS[:4], 'run the dog on a mat. ' * 7]      # longer than windows, and than what a bias tells apart
 SIZES = {'vocab_size': len(PIECES) + 3, 'hidden_size': 21, 'num_hidden_layers': 2, 'num_attention_heads': 3, 'intermediate_size': 26}
 
 
-def tokenizer(first):
+PAIRS = [('the cat', 'a dog sat on the mat.'), ('run', ''), ('in a mat', 'rain')]
+
+
+def tokenizer(first, pair='[CLS] $A [SEP] $B [SEP]'):
     pieces = [*first, *PIECES[2:]]
     t = Tokenizer(models.WordPiece({p: i for i, p in enumerate(pieces)}, unk_token='[UNK]'))
     t.normalizer, t.pre_tokenizer, t.decoder = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
-    t.post_processor = processors.TemplateProcessing(single='[CLS] $A [SEP]', pair='[CLS] $A [SEP] $B [SEP]', special_tokens=[('[CLS]', 2), ('[SEP]', 3)])
+    t.post_processor = processors.TemplateProcessing(single='[CLS] $A [SEP]', pair=pair, special_tokens=[('[CLS]', 2), ('[SEP]', 3)])
     t.add_special_tokens(pieces[:5])
     return t
 
@@ -33,28 +41,100 @@ def randomize(model, rng):
         p.data = noise + 1 if 'norm' in name.lower() and name.endswith('weight') else noise
 
 
-def make(name, model, seed):
+def rounded(out):
+    return [rounded(x) for x in out] if isinstance(out, list) else float(f'{out:.7g}')
+
+
+def make(name, model, seed, pair=None, texts=TEXTS):
     # Rows of RoBERTa that are padding (id 1) have no position of their own: no text has one.
-    folder, t = ROOT / name, tokenizer(PIECES[1::-1] if 'roberta' in name else PIECES[:2])
+    folder, t = ROOT / name, tokenizer(PIECES[1::-1] if 'roberta' in name or name == 'mpnet' else PIECES[:2], *[pair] if pair else ())
     randomize(model.eval(), random.Random(seed))
     model.save_pretrained(folder)
     t.save(str(folder / 'tokenizer.json'))
     made = []
-    for text in TEXTS:
-        ids = t.encode(text).ids
+    for text in [*texts, *PAIRS] if pair else texts:
+        e = t.encode(*text) if isinstance(text, tuple) else t.encode(text)
+        kinds = {'token_type_ids': torch.tensor([e.type_ids])} if pair and 'bert-' in name and 'roberta' not in name else {}
         with torch.no_grad():
-            out = model(input_ids=torch.tensor([ids]))
-        rows = out.logits[0].tolist() if 'logits' in out else out.last_hidden_state[0].tolist()
-        made.append({'text': text, 'ids': ids, 'out': [[float(f'{x:.7g}') for x in row] for row in rows] if isinstance(rows[0], list) else [float(f'{x:.7g}') for x in rows]})
+            out = model(input_ids=torch.tensor([e.ids]), **kinds)
+        rows = out.logits[0] if 'logits' in out else out.last_hidden_state[0]
+        said = {'query': text[0], 'text': text[1]} if isinstance(text, tuple) else {'text': text}
+        made.append({**said, 'ids': e.ids, 'out': rounded(rows.tolist())})
+    (folder / 'golden.json').write_text('[' + ',\n'.join(json.dumps(m) for m in made) + ']\n')
+
+
+def make_plain(name, kind, seed, texts=TEXTS):
+    folder, t = ROOT / name, tokenizer(PIECES[:2])
+    model = kind(random.Random(seed))
+    folder.mkdir(exist_ok=True)
+    (folder / 'config.json').write_text(json.dumps(model.config, indent=1) + '\n')
+    save_file(model.tensors, folder / 'model.safetensors', {'format': 'pt'})
+    t.save(str(folder / 'tokenizer.json'))
+    ids = {text: t.encode(text).ids for text in texts}
+    made = [{'text': text, 'ids': ids[text], 'out': rounded(model.rows(torch.tensor(ids[text])).tolist())} for text in texts]
+    (folder / 'golden.json').write_text('[' + ',\n'.join(json.dumps(m) for m in made) + ']\n')
+
+
+def add_modules(name, width, widths, window):
+    """What sentence-transformers has behind the model: the mean of its rows, Dense modules, a length of 1; and prompts. The golden's rows become embeddings."""
+    folder, rng = ROOT / name, random.Random(19)
+    if sys.argv[1:] and name not in sys.argv[1:]:
+        return
+    config = json.loads((folder / 'config.json').read_text())
+    config['sliding_window'] = window     # as published: the class halves it when it reads it, and save_pretrained() writes that
+    (folder / 'config.json').write_text(json.dumps(config, indent=1) + '\n')
+    modules, dense = [('', 'Transformer'), ('1_Pooling', 'Pooling')], []
+    (folder / '1_Pooling').mkdir(exist_ok=True)
+    (folder / '1_Pooling/config.json').write_text(json.dumps({'word_embedding_dimension': width, 'pooling_mode_mean_tokens': True}) + '\n')
+    for i, n in enumerate(widths, 2):
+        modules.append((f'{i}_Dense', 'Dense'))
+        (folder / modules[-1][0]).mkdir(exist_ok=True)
+        dense.append(torch.tensor([[rng.gauss(0, .3) for _ in range(width)] for _ in range(n)]))
+        save_file({'linear.weight': dense[-1]}, folder / modules[-1][0] / 'model.safetensors')
+        (folder / modules[-1][0] / 'config.json').write_text(json.dumps({
+            'in_features': width, 'out_features': n, 'bias': False, 'activation_function': 'torch.nn.modules.linear.Identity'}) + '\n')
+        width = n
+    modules.append((f'{len(modules)}_Normalize', 'Normalize'))
+    (folder / 'modules.json').write_text(json.dumps([{'idx': i, 'name': str(i), 'path': p, 'type': f'sentence_transformers.models.{t}'} for i, (p, t) in enumerate(modules)]) + '\n')
+    (folder / 'config_sentence_transformers.json').write_text(json.dumps({'prompts': {'query': 'the cat on a ', 'document': ''}, 'default_prompt_name': None}) + '\n')
+    made = json.loads((folder / 'golden.json').read_text())
+    for m in made:
+        x = torch.tensor(m['out']).mean(0)
+        for w in dense:
+            x = w @ x
+        m['out'] = rounded((x / x.norm()).tolist())
     (folder / 'golden.json').write_text('[' + ',\n'.join(json.dumps(m) for m in made) + ']\n')
 
 
 def main():
+    if sys.argv[1:]:    # those of these names alone
+        global make, make_plain
+        make, make_plain = ((lambda name, *args, whole=whole, **more: whole(name, *args, **more) if name in sys.argv[1:] else None) for whole in (make, make_plain))
     make('bert', BertModel(BertConfig(**SIZES, max_position_embeddings=40)), 1)
     make('roberta', RobertaModel(RobertaConfig(**SIZES, max_position_embeddings=42, type_vocab_size=1)), 2)
     make('distilbert', DistilBertModel(DistilBertConfig(vocab_size=28, dim=20, n_layers=3, n_heads=2, hidden_dim=33, max_position_embeddings=40)), 3)
     make('bert-scores', BertForSequenceClassification(BertConfig(**SIZES, max_position_embeddings=40, num_labels=1)), 4)
     make('xlm-roberta-scores', XLMRobertaForSequenceClassification(XLMRobertaConfig(**SIZES, max_position_embeddings=42, type_vocab_size=1, pad_token_id=1, num_labels=3)), 5)
+    make('bert-pairs', BertForSequenceClassification(BertConfig(**SIZES, max_position_embeddings=40, num_labels=1)), 6, '[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1')
+    make('xlm-roberta-pairs', XLMRobertaForSequenceClassification(XLMRobertaConfig(**SIZES, max_position_embeddings=42, type_vocab_size=1, pad_token_id=1, num_labels=1)), 7,
+         '[CLS] $A [SEP] [SEP] $B [SEP]')
+    even = {**SIZES, 'hidden_size': 24, 'num_hidden_layers': 4, 'max_position_embeddings': 64, 'pad_token_id': 0, 'bos_token_id': 2, 'eos_token_id': 3}      # rotation needs heads of even width
+    modern = {**even, 'num_hidden_layers': 5, 'local_attention': 6, 'cls_token_id': 2, 'sep_token_id': 3}
+    make('modernbert', ModernBertModel(ModernBertConfig(**modern)), 8, texts=FAR)
+    make('modernbert-bias', ModernBertForSequenceClassification(ModernBertConfig(**modern, attention_bias=True, mlp_bias=True, norm_bias=True, classifier_bias=True, num_labels=1,
+                                                                                  global_attn_every_n_layers=2)), 9, '[CLS] $A [SEP] $B [SEP]', FAR)
+    make('nomic-bert', NomicBertModel(NomicBertConfig(**even)), 10)
+    make('gte', GteModel(GteConfig(**even)), 11)
+    make('jina3', JinaEmbeddingsV3Model(JinaEmbeddingsV3Config(**even)), 12)
+    make('eurobert', EuroBertModel(EuroBertConfig(**even, num_key_value_heads=1)), 13)
+    make('mpnet', MPNetModel(MPNetConfig(**{**SIZES, 'max_position_embeddings': 64})), 14, texts=FAR)
+    gemma = Gemma3TextConfig(**{**even, 'intermediate_size': 27, 'num_hidden_layers': 7}, head_dim=10, num_key_value_heads=1, query_pre_attn_scalar=10, sliding_window=6,
+                             use_bidirectional_attention=True)
+    make('embeddinggemma', Gemma3TextModel(gemma), 18, texts=FAR)
+    add_modules('embeddinggemma', 24, [31, 17], 6)
+    make_plain('jina2', Jina2, 15, FAR)
+    make_plain('neobert', Neo, 16)
+    make_plain('nomic-bert-moe', NomicMoe, 17)
 
 
 if __name__ == '__main__':

@@ -93,7 +93,7 @@ TEST(kinds_get_the_names_that_gguf_has_for_them_or_are_refused) {
         {VOCAB_BPE, "BPE", "", NULL,
          "tokenizer: GGUF has no name for this way to split text: the folder itself runs"},
         {VOCAB_CHAR_BPE, "BPE", "", NULL, "tokenizer: GGUF has no name for this kind: add tokenizer.model"},
-        {VOCAB_UNIGRAM, "unigram", "", NULL, "tokenizer: GGUF has no name for this kind: the folder itself runs"},
+        {VOCAB_UNIGRAM, "unigram", "", "t5", "default"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct vocab v = sound(rows[i].model);
@@ -107,7 +107,7 @@ TEST(kinds_get_the_names_that_gguf_has_for_them_or_are_refused) {
             CHECK_OK(st, &err);
             CHECK(text_is(&p, "tokenizer.ggml.model", rows[i].want) &&
                   text_is(&p, "tokenizer.ggml.pre", rows[i].want_pre));
-            CHECK((gguf_find(&p.g, "tokenizer.ggml.scores") != NULL) == (rows[i].model == VOCAB_SPM));
+            CHECK((gguf_find(&p.g, "tokenizer.ggml.scores") != NULL) == (rows[i].model != VOCAB_BPE));
         } else {
             CHECK_FAILS(st, RN_E_UNSUPPORTED, &err);
             CHECK_HAS(err.text, rows[i].want_pre);

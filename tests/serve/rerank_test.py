@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """/v1/rerank: documents in the order of their scores, which are those of `runnel embed --query`."""
 import json
+import math
 import re
 
 from api import chat_model, good, post, serving
@@ -54,6 +55,19 @@ def score_gives_the_same_numbers_in_the_order_of_the_texts():
                                  ({'text_1': 'a', 'text_2': ['b', 'long ' * 3000]}, 'context_length_exceeded', 'text_2[1]')):
             error = post(s, '/score', **body).json['error']
             equal((error['code'] == code or code == 'unsupported_parameter', error['param'].startswith(part)), (True, True), error)
+
+
+@test
+def an_encoder_reads_pairs_of_texts():
+    model = ROOT / 'tests/cli/encoders/bert-pairs'
+    golden = {(g['query'], g['text']): 1 / (1 + math.exp(-g['out'][0])) for g in json.loads((model / 'golden.json').read_text()) if 'query' in g}
+    with serving(model) as s:
+        for (query, text), want in golden.items():
+            other = 'the mat'
+            ranked = {r['index']: r['relevance_score'] for r in rank(s, query=query, documents=[other, text])['results']}
+            scored = [d['score'] for d in good(s, '/score', text_1=query, text_2=[other, text])['data']]
+            check(abs(ranked[1] - want) < 1e-4 and scored == [ranked[0], ranked[1]], query, ranked, want)
+        post(s, '/v1/rerank', query='the ' * 30, documents=['a', 'the ' * 30]).refuses(400, 'context_length_exceeded', 'documents[1]')
 
 
 @test

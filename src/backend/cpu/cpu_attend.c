@@ -20,7 +20,8 @@ struct scratch {
     void *kernel;
     struct states all, split; // merged so far; of the current split
     uint8_t lo[ATTEND_MAX_QUERIES], hi[ATTEND_MAX_QUERIES];
-    float slope[ATTEND_MAX_QUERIES];    // ALiBi
+    float slope[ATTEND_MAX_QUERIES]; // ALiBi
+    float bias[ATTEND_MAX_QUERIES][KV_BLOCK];
     int32_t offset[ATTEND_MAX_QUERIES]; // first position of the block minus the query's
 };
 
@@ -133,6 +134,23 @@ static struct kv_pair assemble(const struct cpu_backend *b, const struct attend_
     return (struct kv_pair){s->key_block, s->value_block};
 }
 
+static bool has_biases(const struct attend_kind *k) {
+    return k->distance_bias || (k->alibi_slopes && k->is_mirrored);
+}
+
+// What is added to a query's scores of a block whose first key is `at` positions behind the query.
+static void fill_bias(const struct attend_kind *k, int32_t head, int32_t at, float out[KV_BLOCK]) {
+    for (int32_t j = 0; j < KV_BLOCK; j++) {
+        const int32_t by = at + j;
+        if (k->distance_bias) {
+            const int32_t most = k->n_distance, near = by < -most ? -most : by > most ? most : by;
+            out[j] = k->distance_bias[(size_t)head * (size_t)(2 * most + 1) + (size_t)(near + most)];
+        } else {
+            out[j] = -k->alibi_slopes[head] * (float)(by < 0 ? -by : by);
+        }
+    }
+}
+
 // Rows [r, r + n) of the task, each of which attends to some position of the block.
 static void attend_rows(const struct attend_work *w, struct scratch *s, int32_t block, int32_t r, int32_t n,
                         struct kv_pair now, struct kv_pair next, const struct states *to) {
@@ -145,7 +163,11 @@ static void attend_rows(const struct attend_work *w, struct scratch *s, int32_t 
         s->lo[i] = (uint8_t)(seen > 0 ? seen : 0);
         s->hi[i] = (uint8_t)(reach < KV_BLOCK ? reach : KV_BLOCK);
         s->offset[i] = block * KV_BLOCK - pos;
-        if (kind->alibi_slopes) s->slope[i] = kind->alibi_slopes[w->head * w->heads + (int32_t)i % w->heads];
+        const int32_t head = w->head * w->heads + (int32_t)i % w->heads;
+        if (has_biases(kind))
+            fill_bias(kind, head, s->offset[i], s->bias[i]);
+        else if (kind->alibi_slopes)
+            s->slope[i] = kind->alibi_slopes[head];
     }
     w->codec->attend(&(struct attend_block){.keys = now.keys,
                                             .values = now.values,
@@ -160,8 +182,9 @@ static void attend_rows(const struct attend_work *w, struct scratch *s, int32_t 
                                             .hi = s->hi,
                                             .scale = kind->scale,
                                             .softcap = kind->softcap,
-                                            .slope = kind->alibi_slopes ? s->slope : NULL,
+                                            .slope = kind->alibi_slopes && !has_biases(kind) ? s->slope : NULL,
                                             .offset = s->offset,
+                                            .bias = has_biases(kind) ? s->bias[0] : NULL,
                                             .m = to->m + q0,
                                             .l = to->l + q0,
                                             .o = to->o + q0 * w->v_dim,

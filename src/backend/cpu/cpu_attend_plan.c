@@ -94,7 +94,8 @@ static void find_tasks(struct attend_plan *plan, const struct batch *batch) {
         }
         t->n++;
         if (begin < t->begin) t->begin = begin;
-        if (attend_last(plan->kind, row) >= t->end) t->end = attend_last(plan->kind, row) + 1;
+        const int32_t last = attend_last(plan->kind, row);
+        if (last >= t->end) t->end = last + 1;
     }
 }
 

@@ -71,6 +71,7 @@ void cpu_op_experts_sum(const struct op_run *x, size_t begin, size_t end) {
             const float *part = run_src(x, 0) + p.place[r * p.n_used + i] * part_stride;
             x->b->k->add_scaled(out, part, o->experts_sum.is_weighted ? run_src2(x, r)[i] : 1, n);
         }
+        if (o->weights.vec) x->b->k->add(out, o->weights.vec, n);
     }
 }
 

@@ -21,7 +21,7 @@ static void op_embed(const struct op_run *x, size_t begin, size_t end) {
         type->dequantize_row(m->data + (size_t)row->token * m->row_bytes, run_dst(x, r), m->k);
         if (x->o->adapters) cpu_adapters_add_token(x, r, run_dst(x, r));
         if (x->o->op.embed.factor != 1) x->b->k->scale(run_dst(x, r), x->o->op.embed.factor, m->k);
-        if (x->o->op.weights.vec) x->b->k->add(run_dst(x, r), x->o->op.weights.vec, m->k);
+        if (x->o->op.weights.vec) x->b->k->add(run_dst(x, r), x->o->op.weights.vec + (size_t)row->kind * m->k, m->k);
         if (vector) x->b->k->add(run_dst(x, r), vector, m->k);
     }
 }

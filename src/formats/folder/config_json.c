@@ -343,18 +343,48 @@ static bool makes_scores(const struct hf_arch *a) {
     return i < a->n_tensors;
 }
 
+// What sentence-transformers' CrossEncoder makes of a model's only score: a sigmoid where nothing is said.
+static rn_status read_rank_activation(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char *const names[] = {"sentence_transformers.activation_fn",
+                                        "sbert_ce_default_activation_function"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct json_node *const v = config_member(root, names[i]);
+        if (!v) continue;
+        const bool is_raw = json_is(v, "torch.nn.modules.linear.Identity");
+        if (!is_raw && !json_is(v, "torch.nn.modules.activation.Sigmoid"))
+            return fail(err, RN_E_UNSUPPORTED,
+                        "member %s: %.*s is not supported; torch.nn.modules.linear.Identity and "
+                        "torch.nn.modules.activation.Sigmoid are",
+                        names[i], v->kind == JSON_STRING ? config_shown(v) : 2,
+                        v->kind == JSON_STRING ? v->text : "it");
+        if (c->raw.hp.n_class == 1) c->raw.hp.rank_raw = is_raw;
+        return RN_OK;
+    }
+    return RN_OK;
+}
+
 // How many scores a class of transformers that makes some has: one for each label, of which there are two where nothing is said.
 static rn_status read_classes(struct hf_config *c, const struct json_node *root, rn_error *err) {
     static const char member[] = "num_labels";
     const struct json_node *const labels = json_member(root, "id2label"), *const n = json_member(root, member);
     int64_t count = labels && labels->kind == JSON_OBJECT ? labels->n_items : 2;
     if (!makes_scores(c->arch)) return RN_OK;
+    const struct json_node *const pooling = json_member(root, "classifier_pooling"), *const act = json_member(
+                                                                                         root,
+                                                                                         "classifier_activation");
+    if (pooling && !json_is(pooling, "cls"))
+        return fail(err, RN_E_UNSUPPORTED,
+                    "member classifier_pooling: \"%.*s\" is not supported, a head over the mean of rows; cls is",
+                    config_shown(pooling), pooling->kind == JSON_STRING ? pooling->text : "");
+    if (act && !json_is(act, "gelu"))
+        return fail(err, RN_E_UNSUPPORTED, "member classifier_activation: \"%.*s\" is not supported; gelu is",
+                    config_shown(act), act->kind == JSON_STRING ? act->text : "");
     const rn_status st = n && !labels ? json_int(n, 1, HPARAM_MAX_CLASSES, &count, err) : RN_OK;
     if (st != RN_OK) return fail_in(err, st, "member %s", member);
     if (count < 1 || count > HPARAM_MAX_CLASSES)
         return fail(err, RN_E_LIMIT, "member id2label: %" PRId64 " labels, outside 1..%d", count, HPARAM_MAX_CLASSES);
     c->raw.hp.n_class = (int32_t)count;
-    return RN_OK;
+    return read_rank_activation(c, root, err);
 }
 
 rn_status config_read(struct hf_config *c, const struct json_tree *text, struct package *p, rn_error *err) {

@@ -242,8 +242,11 @@ static rn_status read_window_switch(struct hf_config *c, const struct json_node 
 
 // The period of the window pattern as a number, or the pattern itself as letters: "LLLG".
 static rn_status read_window_pattern(struct hf_config *c, const struct json_node *root, rn_error *err) {
-    static const char *const names[] = {"sliding_window_pattern", "_sliding_window_pattern"};
-    const char *name = json_member(root, names[0]) ? names[0] : names[1];
+    static const char *const names[] = {"sliding_window_pattern", "_sliding_window_pattern",
+                                        "global_attn_every_n_layers"}; // modernbert's
+    const char *name = names[0];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (json_member(root, names[i])) name = names[i];
     const struct json_node *v = json_member(root, name);
     int64_t period;
     if (!v || c->raw.says_windows) return RN_OK;
@@ -287,7 +290,7 @@ static rn_status read_rotation(struct hf_config *c, const struct json_node *root
 static rn_status read_position_type(struct hf_config *c, const struct json_node *root, rn_error *err) {
     const struct json_node *v;
     const rn_status st = config_string(root, "position_embedding_type", &v, err);
-    if (st != RN_OK || !v) return st;
+    if (st != RN_OK || !v || c->raw.facts->is_encoder) return st; // of encoders: config_unsupported.c
     if (!json_is(v, "rope") && !json_is(v, "nope"))
         return fail(err, RN_E_UNSUPPORTED,
                     "member position_embedding_type: \"%.*s\" is not supported; rope and nope are", config_shown(v),

@@ -52,6 +52,12 @@ static bool lists_block(const struct json_node *text, const char *kind) {
     return false;
 }
 
+static bool is_on(const struct json_node *text, const char *name) {
+    const struct json_node *const v = json_member(text, name);
+    int64_t n;
+    return v && (v->kind == JSON_TRUE || json_int(v, 1, INT32_MAX, &n, NULL) == RN_OK);
+}
+
 rn_status config_find_model(struct hf_config *c, const struct json_node *root, const struct json_node **text,
                             rn_error *err) {
     const struct json_node *classes = json_member(root, "architectures"), *type, *name = NULL;
@@ -74,6 +80,7 @@ rn_status config_find_model(struct hf_config *c, const struct json_node *root, c
         if (!c->arch) st = not_supported(name ? "architectures" : "model_type", name ? name : type, err);
     }
     if (st == RN_OK && c->arch->block && !lists_block(*text, c->arch->block)) c->arch++;
+    if (st == RN_OK && c->arch->with && !is_on(*text, c->arch->with)) c->arch++;
     if (st == RN_OK) memcpy(c->raw.hp.arch, c->arch->gguf_name, strlen(c->arch->gguf_name) + 1);
     return st;
 }

@@ -71,6 +71,30 @@ static const struct {
     {NULL, "swiglu_alpha", "1.702"},
     {"bert", "position_embedding_type", "null", "absolute"},
     {"bert", "is_decoder", "false"},
+    {"mpnet", "relative_attention_num_buckets", "32"}, // transformers' class goes by 32 whatever it says
+    {"mpnet", "position_embedding_type", "null", "absolute"},
+    {"jina-bert-v2", "position_embedding_type", "null", "alibi"},
+    {"jina-bert-v2", "feed_forward_type", "null", "geglu"},
+    {"nomic-bert", "position_embedding_type", "null", "rope"},
+    {"nomic-bert", "layer_norm_type", "null", "layer_norm"},
+    {"nomic-bert", "logn_attention_scale", "false"},
+    {"nomic-bert", "prenorm", "false"},
+    {"nomic-bert", "use_rms_norm", "false"},
+    {"nomic-bert", "rotary_emb_interleaved", "false"},
+    {"nomic-bert", "rotary_emb_fraction", "1"},
+    {"nomic-bert", "rotary_emb_scale_base", "null"},
+    {"nomic-bert", "rotary_scaling_factor", "null"},
+    {"nomic-bert-moe", "prenorm", "false"},
+    {"nomic-bert-moe", "use_rms_norm", "false"},
+    {"nomic-bert-moe", "rotary_emb_interleaved", "false"},
+    {"nomic-bert-moe", "rotary_emb_fraction", "1"},
+    {"nomic-bert-moe", "rotary_scaling_factor", "null"},
+    {"nomic-bert-moe", "moe_every_n_layers", "2"},
+    {"nomic-bert-moe", "num_shared_experts", "0"},
+    {"nomic-bert-moe", "moe_normalize_expert_weights", "false"},
+    {"eurobert", "clf_pooling", "null", "late"},
+    {"neo-bert", "rope", "true"},
+    {"neo-bert", "rms_norm", "true"},
     {"mamba2", "rms_norm", "true"},
     {"mamba", "mixer_rms_eps", "1e-6"},
     {"nemotron_h", "residual_in_fp32", "false"},
@@ -111,7 +135,8 @@ static bool has_value(const struct json_node *v, const char *want) {
 static rn_status check_fixed(const struct hf_config *c, const struct json_node *root, rn_error *err) {
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         const struct json_node *v = config_member(root, fixed[i].member);
-        const bool is_its = !fixed[i].gguf_name || strcmp(fixed[i].gguf_name, c->arch->gguf_name) == 0;
+        const bool is_its = fixed[i].gguf_name ? strcmp(fixed[i].gguf_name, c->arch->gguf_name) == 0
+                                               : !c->arch->with || strcmp(fixed[i].member, c->arch->with) != 0;
         if (!v || !is_its || has_value(v, fixed[i].want) || (fixed[i].also && json_is(v, fixed[i].also))) continue;
         const bool is_word = v->kind <= JSON_TRUE;
         return fail(err, RN_E_UNSUPPORTED, "member %s: %.*s is not supported; %s is", fixed[i].member,

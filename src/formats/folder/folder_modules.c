@@ -7,6 +7,7 @@
 //    {"path": "1_Pooling", "type": "...Pooling"},
 //    {"path": "2_Normalize", "type": "...Normalize"}]
 #include "formats/folder/folder.h"
+#include "formats/hparams/arch_facts.h"
 #include "formats/limits.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -91,8 +92,13 @@ static bool is_class(const struct json_node *type, const char *name) {
     return type->n_text == n || type->text[type->n_text - n - 1] == '.';
 }
 
-// For a pooling module, stores its folder in sub.
-static rn_status read_module(const struct json_node *m, uint32_t i, struct hparams *hp, char sub[MAX_SUB_BYTES],
+// Its modules' folders. n_dense: of Dense modules.
+struct modules {
+    char pooling[MAX_SUB_BYTES], dense[PACKAGE_MORE_FILES][MAX_SUB_BYTES];
+    uint32_t n_dense;
+};
+
+static rn_status read_module(const struct json_node *m, uint32_t i, struct hparams *hp, struct modules *out,
                              rn_error *err) {
     const struct json_node *type = json_member(m, "type"), *path = json_member(m, "path");
     if (!path || path->kind != JSON_STRING || path->n_text >= MAX_SUB_BYTES || memchr(path->text, 0, path->n_text))
@@ -101,38 +107,119 @@ static rn_status read_module(const struct json_node *m, uint32_t i, struct hpara
     if (is_class(type, "Transformer") && i == 0 && path->n_text == 0) return RN_OK;
     if (is_class(type, "Normalize") && i > 0) return hp->normalization = NORMALIZATION_L2, RN_OK;
     if (is_class(type, "Pooling") && i == 1) {
-        snprintf(sub, MAX_SUB_BYTES, "%.*s", (int)path->n_text, path->text);
+        snprintf(out->pooling, MAX_SUB_BYTES, "%.*s", (int)path->n_text, path->text);
         hp->normalization = NORMALIZATION_OFF;
+        return RN_OK;
+    }
+    if (is_class(type, "Dense") && i == 2 + out->n_dense && out->n_dense < PACKAGE_MORE_FILES) {
+        if (!arch_facts_find(hp->arch)->has_dense)
+            return fail(err, RN_E_UNSUPPORTED,
+                        "module %" PRIu32 ": Dense is not supported behind %s; behind gemma-embedding it is", i,
+                        hp->arch);
+        snprintf(out->dense[out->n_dense++], MAX_SUB_BYTES, "%.*s", (int)path->n_text, path->text);
         return RN_OK;
     }
     const bool named = type && type->kind == JSON_STRING;
     return fail(err, RN_E_UNSUPPORTED,
                 "module %" PRIu32
-                ": %.*s in folder \"%.*s\" is not supported; Transformer in \"\", then Pooling, then "
-                "Normalize or nothing are",
+                ": %.*s in folder \"%.*s\" is not supported; Transformer in \"\", then Pooling, up to two Dense, "
+                "then Normalize or nothing are",
                 i, named && type->n_text < 100 ? (int)type->n_text : 7, named ? type->text : "no type",
                 (int)path->n_text, path->text);
 }
 
-static rn_status read_modules(const struct json_node *list, struct hparams *hp, char sub[MAX_SUB_BYTES],
-                              rn_error *err) {
+static rn_status read_modules(const struct json_node *list, struct hparams *hp, struct modules *out, rn_error *err) {
     if (list->kind != JSON_ARRAY || list->n_items == 0) return fail(err, RN_E_FORMAT, "is not a list of modules");
     const struct json_node *m = json_first(list);
     for (uint32_t i = 0; i < list->n_items; i++, m = json_next(m)) {
-        const rn_status st = read_module(m, i, hp, sub, err);
+        const rn_status st = read_module(m, i, hp, out, err);
         if (st != RN_OK) return st;
     }
     return RN_OK;
 }
 
+// ---- 2_Dense --------------------------------------------------------------------------------------
+
+enum { MAX_DENSE_BYTES = 1 << 30 };
+
+// A Dense module without bias and activation is one more matrix of the model.
+static rn_status check_dense(const struct json_node *root, rn_error *err) {
+    static const char identity[] = "torch.nn.modules.linear.Identity";
+    const struct json_node *const bias = json_member(root, "bias"), *const act =
+                                                                        json_member(root, "activation_function");
+    bool has_bias = true;
+    const rn_status st = bias ? json_bool(bias, &has_bias, err) : RN_OK;
+    if (st != RN_OK) return fail_in(err, st, "member bias");
+    if (has_bias) return fail(err, RN_E_UNSUPPORTED, "member bias: true is not supported; false is");
+    if (act && json_is(act, identity)) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "member activation_function: another one than %s is not supported", identity);
+}
+
+static rn_status read_dense_config(const struct folder *in, rn_error *err) {
+    struct package_file file;
+    struct json_tree tree = {0};
+    bool found;
+    rn_status st = folder_open_json(in, "config.json", FOLDER_MAX_CONFIG_BYTES, &file, &tree, &found, err);
+    if (st == RN_OK && !found)
+        st = fail(err, RN_E_FORMAT, "%s: %s/config.json: missing, though modules.json names it",
+                  package_shown_path(in->path), in->sub);
+    else if (st == RN_OK)
+        st = package_in_file(file.path, check_dense(&tree.nodes[0], err), err);
+    json_free(&tree);
+    package_file_close(&file);
+    return st;
+}
+
+static rn_status add_dense(struct package *p, const struct safetensors *s, uint32_t i, int32_t *n_out,
+                           rn_error *err) {
+    static const char *const names[] = {"dense_2.weight", "dense_3.weight"}, name[] = "linear.weight";
+    const struct safetensors_record *const r = s->records;
+    if (s->n_records != 1 || r->n_name != sizeof name - 1 || memcmp(r->name, name, r->n_name) != 0 ||
+        r->n_dims != 2 || !r->type->is_read || r->dims[0] > INT32_MAX)
+        return fail(err, RN_E_FORMAT, "holds other tensors than one matrix, %s", name);
+    const uint64_t ne[] = {r->dims[1], r->dims[0]};
+    const struct tensor_claim claim = {.name = names[i],
+                                       .n_name = (uint32_t)strlen(names[i]),
+                                       .type = r->type->type,
+                                       .n_dims = 2,
+                                       .dims = ne,
+                                       .file = &p->files[p->n_files - 1].map,
+                                       .offset = r->begin};
+    *n_out = (int32_t)r->dims[0];
+    return package_add_tensor(p, &claim, err);
+}
+
+static rn_status read_dense(const struct folder *f, const char *sub, uint32_t i, int32_t *n_out, rn_error *err) {
+    struct package *const p = f->p;
+    struct folder in = *f;
+    struct package_file file;
+    struct safetensors s = {0};
+    bool found;
+    in.sub = sub;
+    rn_status st = read_dense_config(&in, err);
+    if (st == RN_OK) st = folder_open_text(&in, "model.safetensors", MAX_DENSE_BYTES, &file, &found, err);
+    if (st != RN_OK) return st;
+    if (!found)
+        return fail(err, RN_E_IO, "%s: %s/model.safetensors: missing, though modules.json names it",
+                    package_shown_path(f->path), sub);
+    p->files[p->n_files++] = file; // the package closes it
+    st = safetensors_read(file.map.data, file.map.size, &p->arena, &s, err);
+    if (st == RN_OK) st = add_dense(p, &s, i, n_out, err);
+    return package_in_file(file.path, st, err);
+}
+
 rn_status folder_read_modules(const struct folder *f, struct hparams *hp, rn_error *err) {
     struct package_file file;
     struct json_tree tree = {0};
-    char sub[MAX_SUB_BYTES] = "";
+    struct modules modules = {0};
     bool found;
     rn_status st = folder_open_json(f, "modules.json", FOLDER_MAX_CONFIG_BYTES, &file, &tree, &found, err);
-    if (st == RN_OK && found) st = package_in_file(file.path, read_modules(&tree.nodes[0], hp, sub, err), err);
+    if (st == RN_OK && found) st = package_in_file(file.path, read_modules(&tree.nodes[0], hp, &modules, err), err);
     json_free(&tree);
     package_file_close(&file);
-    return st == RN_OK && *sub ? read_pooling(f, sub, &hp->pooling, err) : st;
+    if (st == RN_OK && *modules.pooling) st = read_pooling(f, modules.pooling, &hp->pooling, err);
+    int32_t *const widths[] = {&hp->n_dense_2, &hp->n_dense_3};
+    for (uint32_t i = 0; st == RN_OK && i < modules.n_dense; i++)
+        st = read_dense(f, modules.dense[i], i, widths[i], err);
+    return st;
 }

@@ -228,6 +228,9 @@ static const struct hf_arch archs[] = {
     {"GemmaForCausalLM", "gemma", "gemma", "model.", GELU_TANH " " GELU,
      TENSORS(gemma)}, // its "gelu" means the tanh form, too
     {"Gemma2ForCausalLM", "gemma2", "gemma2", "model.", GELU_TANH, TENSORS(gemma2)},
+    {"Gemma3TextModel", NULL, "gemma-embedding", "model.", GELU_TANH, TENSORS(gemma3), DEFAULTS(gemma3_defaults),
+     .with = "use_bidirectional_attention"},
+    {"Gemma3TextModel", NULL, "gemma3", "model.", GELU_TANH, TENSORS(gemma3), DEFAULTS(gemma3_defaults)},
     {"Gemma3ForCausalLM", "gemma3_text", "gemma3", "model.", GELU_TANH, TENSORS(gemma3), DEFAULTS(gemma3_defaults)},
     {"PhiForCausalLM", "phi", "phi2", "model.", GELU_TANH, HF_UNTIED, TENSORS(phi2)},
     {"Phi3ForCausalLM", "phi3", "phi3", "model.", SILU, HF_UNTIED, TENSORS(phi3)},

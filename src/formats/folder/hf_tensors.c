@@ -273,7 +273,7 @@ rn_status hf_add_tensors(struct package *p, struct hf_config *c, const struct sa
     for (size_t i = 0; st == RN_OK && i < r.n_found; i++)
         if (!r.found[i].used) st = judge_unused(&r, &r.found[i]);
     if (st == RN_OK && (!hf_rope_bytes(c, &n_rope) || !size_add(r.n_made, n_rope, &r.n_made))) st = too_large(err);
-    if (st == RN_OK) st = package_reserve_tensors(p, r.n_tensors + HF_MAX_FACTOR_TENSORS, err);
+    if (st == RN_OK) st = package_reserve_tensors(p, r.n_tensors + HF_MAX_FACTOR_TENSORS + PACKAGE_MORE_FILES, err);
     if (st == RN_OK) st = package_reserve_made(p, r.n_made, err);
     r.counts = false;
     if (st == RN_OK) st = visit_all(&r);

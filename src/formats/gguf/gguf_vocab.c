@@ -2,6 +2,7 @@
 #include "formats/gguf/gguf_vocab.h"
 #include "formats/gguf/gguf_meta.h"
 #include "formats/limits.h"
+#include "formats/vocab/tokenizer_json.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -16,7 +17,11 @@ static rn_status read_model(const struct gguf *g, struct vocab *v, rn_error *err
     static const struct {
         const char *name;
         enum vocab_model model;
-    } models[] = {{"llama", VOCAB_SPM}, {"gpt2", VOCAB_BPE}, {"gemma4", VOCAB_CHAR_BPE}, {"bert", VOCAB_WORDPIECE}};
+    } models[] = {{"llama", VOCAB_SPM},
+                  {"gpt2", VOCAB_BPE},
+                  {"gemma4", VOCAB_CHAR_BPE},
+                  {"bert", VOCAB_WORDPIECE},
+                  {"t5", VOCAB_UNIGRAM}};
     bool found;
     rn_status st = gguf_get_string(g, KEY("model"), &v->model_name, &found, err);
     if (st != RN_OK || !found) return st;
@@ -188,41 +193,105 @@ static void describe_gemma4(struct vocab *v) {
     v->replaces = &to_space;
 }
 
-// BERT's published tokenizers (transformers' BertTokenizer). Files do not say whether it takes texts as they are or in small letters
-// without accents: it does so where no piece has a capital letter.
-static void describe_bert(struct vocab *v) {
+#define BLOCK {"\xe2\x96\x81", 3}
+
+// Files do not say whether BERT's tokenizer (transformers' BertTokenizer) takes texts as they are or in small letters without accents: it
+// does so where no piece has a capital letter.
+void gguf_describe_bert(struct vocab *v) {
     static const struct norm_step cased[] = {
         {.kind = NORM_BERT_CLEAN}, {.kind = NORM_BERT_HAN}, {.kind = NORM_BERT_PUNCTUATION}};
     static const struct norm_step uncased[] = {{.kind = NORM_BERT_CLEAN}, {.kind = NORM_BERT_HAN},
                                                {.kind = NORM_NFD},        {.kind = NORM_BERT_ACCENTS},
                                                {.kind = NORM_LOWERCASE},  {.kind = NORM_BERT_PUNCTUATION}};
-    enum { MAX_CHARS = 100 };
     static const struct split_step words = {.pattern = {"\\s", 2}, .behavior = SPLIT_REMOVED, .is_regex = true};
     bool is_cased = false;
     for (int32_t i = 0; i < v->n_tokens && !is_cased; i++)
         for (uint32_t k = 0; k < v->tokens[i].text.n && v->tokens[i].kind == TOKEN_NORMAL; k++)
             is_cased |=
                 v->tokens[i].text.s[0] != '[' && v->tokens[i].text.s[k] >= 'A' && v->tokens[i].text.s[k] <= 'Z';
-    v->word_sign = (struct vocab_str){"\xe2\x96\x81", 3};
-    v->max_word_chars = MAX_CHARS;
+    v->word_sign = (struct vocab_str)BLOCK;
+    v->max_word_chars = GGUF_WORD_CHARS;
     v->norms = is_cased ? cased : uncased;
     v->n_norms = (int32_t)(is_cased ? sizeof cased / sizeof *cased : sizeof uncased / sizeof *uncased);
     v->splits = &words;
     v->n_splits = 1;
     v->drops_space_at_start = true;
+    v->pair = (struct vocab_pair){v->eos >= 0, true, 1, {v->eos}};
 }
 
-static rn_status read_flags(const struct gguf *g, struct vocab *v, rn_error *err) {
+// Unigram as SentencePiece has it (formats/vocab/tokenizer_model.c): its map of characters, then spaces.
+static rn_status describe_unigram(const struct gguf *g, struct arena *into, struct vocab *v, rn_error *err) {
+    static const struct vocab_replace to_space = {BLOCK, {" ", 1}};
+    const struct gguf_pair *map = NULL;
+    bool found, removes = false, adds = v->add_space_prefix;
+    int32_t n = 0;
+    rn_status st = gguf_get_array(g, KEY("precompiled_charsmap"), GGUF_I32, &map, &found, err);
+    if (st == RN_OK && map && map->item_type != GGUF_U8 && map->item_type != GGUF_I8)
+        st = fail(err, RN_E_FORMAT, "key %s: its items are no bytes", KEY("precompiled_charsmap"));
+    if (st == RN_OK) st = gguf_get_bool(g, KEY("remove_extra_whitespaces"), &removes, &found, err);
+    if (st == RN_OK) st = gguf_get_bool(g, KEY("add_space_prefix"), &adds, &found, err);
+    struct norm_step *const norms = st == RN_OK ? arena_alloc(into, 5 * sizeof *norms) : NULL;
+    if (st != RN_OK) return st;
+    if (!norms) return fail(err, RN_E_NOMEM, "vocabulary: out of memory");
+    if (map && map->n > 0)
+        norms[n++] =
+            (struct norm_step){.kind = NORM_CHARSMAP, .pattern = {(const char *)map->value, (uint32_t)map->n}};
+    if (removes) {
+        norms[n++] =
+            (struct norm_step){.kind = NORM_REPLACE, .is_regex = true, .pattern = {" {2,}", 5}, .content = {" ", 1}};
+        norms[n++] = (struct norm_step){.kind = NORM_STRIP, .left = true, .right = true, .only_ends = true};
+    }
+    if (adds) norms[n++] = (struct norm_step){.kind = NORM_PREPEND, .when = NORM_AT_START, .content = {" ", 1}};
+    norms[n++] = (struct norm_step){.kind = NORM_REPLACE, .pattern = {" ", 1}, .content = BLOCK};
+    v->norms = norms;
+    v->n_norms = v->n_norms_before = n;
+    v->fuse_unk = v->as_sentencepiece = true;
+    v->drops_space_at_start = adds;
+    v->n_replaces = 1;
+    v->replaces = &to_space;
+    for (int32_t i = 0; i < v->n_tokens; i++) v->has_byte_tokens |= v->tokens[i].kind == TOKEN_BYTE;
+    v->pair = (struct vocab_pair){v->eos >= 0, false, 2, {v->eos, v->eos}}; // XLM-R's
+    return RN_OK;
+}
+
+// The steps of the tokenizer.json that the file was made of, a key of our own (convert/vocab_meta.c).
+static rn_status read_steps(const struct gguf *g, struct arena *into, struct vocab *v, rn_error *err) {
+    static const char key[] = "tokenizer.runnel.steps";
+    struct vocab_str json;
+    bool found;
+    const rn_status st = gguf_get_string(g, key, &json, &found, err);
+    if (st != RN_OK || !found) return st;
+    if (v->model != VOCAB_WORDPIECE && v->model != VOCAB_UNIGRAM)
+        return fail(err, RN_E_UNSUPPORTED, "key %s: is for the tokenizer models bert and t5", key);
+    v->as_sentencepiece = false;
+    return tokenizer_steps_load("key tokenizer.runnel.steps", json, into, v, err);
+}
+
+// Between the texts of a pair: where the file says so, one more token.
+static rn_status read_pair(const struct gguf *g, struct vocab *v, rn_error *err) {
+    bool found, adds = v->pair.n_between == 2;
+    const rn_status st = gguf_get_bool(g, KEY("add_sep_token"), &adds, &found, err);
+    if (st != RN_OK) return st;
+    if (v->model == VOCAB_BPE) v->pair = (struct vocab_pair){v->eos >= 0 && v->add_eos, false, 1, {v->eos, v->eos}};
+    if (v->model == VOCAB_BPE || (v->model == VOCAB_UNIGRAM && found)) v->pair.n_between = adds ? 2 : 1;
+    return RN_OK;
+}
+
+static rn_status read_flags(const struct gguf *g, struct arena *into, struct vocab *v, rn_error *err) {
     bool found;
     v->add_bos = v->model == VOCAB_SPM || (v->model == VOCAB_BPE && pre_adds_bos(v->pre));
     v->add_space_prefix = v->model == VOCAB_SPM;
     v->has_byte_tokens = v->model == VOCAB_SPM || v->model == VOCAB_CHAR_BPE;
     if (v->model == VOCAB_CHAR_BPE) describe_gemma4(v);
-    if (v->model == VOCAB_WORDPIECE) describe_bert(v), v->add_bos = v->add_eos = true;
-    rn_status st = gguf_get_bool(g, KEY("add_bos_token"), &v->add_bos, &found, err);
+    if (v->model == VOCAB_WORDPIECE) gguf_describe_bert(v), v->add_bos = v->add_eos = true;
+    rn_status st = v->model == VOCAB_UNIGRAM ? describe_unigram(g, into, v, err) : RN_OK;
+    if (v->model == VOCAB_UNIGRAM) v->add_eos = true;
+    if (st == RN_OK) st = read_steps(g, into, v, err);
+    if (st == RN_OK) st = gguf_get_bool(g, KEY("add_bos_token"), &v->add_bos, &found, err);
     if (st == RN_OK) st = gguf_get_bool(g, KEY("add_eos_token"), &v->add_eos, &found, err);
-    if (st == RN_OK) st = gguf_get_bool(g, KEY("add_space_prefix"), &v->add_space_prefix, &found, err);
-    return st;
+    if (st == RN_OK && v->model != VOCAB_UNIGRAM)
+        st = gguf_get_bool(g, KEY("add_space_prefix"), &v->add_space_prefix, &found, err);
+    return st == RN_OK ? read_pair(g, v, err) : st;
 }
 
 // The steps of a normalizer, a key of our own (convert/vocab_meta.c).
@@ -259,6 +328,6 @@ rn_status gguf_read_vocab(const struct gguf *g, struct arena *into, struct vocab
     st = read_tokens(g, into, v, err);
     if (st == RN_OK && (v->model == VOCAB_BPE || v->model == VOCAB_CHAR_BPE)) st = read_merges(g, into, v, err);
     if (st == RN_OK) st = read_special_ids(g, v, err);
-    if (st == RN_OK) st = read_flags(g, v, err);
+    if (st == RN_OK) st = read_flags(g, into, v, err);
     return st == RN_OK ? read_normalizer(g, into, v, err) : st;
 }

@@ -23,6 +23,9 @@ static const struct hparam_default opt_defaults[] = {{AT(hp.norm_eps), 1e-5}};
 static const struct hparam_default mamba2_defaults[] = {
     {AT(hp.n_ctx_train), 1 << 20}, {AT(hp.ssm_d_conv), 4}, {AT(hp.ssm_n_group), 1}};
 static const struct hparam_default mamba_defaults[] = {{AT(hp.n_ctx_train), 1 << 20}, {AT(hp.ssm_d_conv), 4}};
+static const struct hparam_default mpnet_defaults[] = {{AT(hp.n_rel_bucket), 32}};
+static const struct hparam_default nomic_defaults[] = {{AT(hp.rope_theta), 1000}};
+static const struct hparam_default modern_defaults[] = {{AT(hp.rope_theta), 160000}, {AT(hp.rope_theta_swa), 10000}};
 static const struct hparam_default interval_defaults[] = {{AT(attn_interval), 4}};
 static const struct hparam_default gptneox_defaults[] = {{AT(hp.parallel_residual), 1}};
 
@@ -189,6 +192,33 @@ static const struct arch_facts facts[] = {
      .weights_norm = true},
     {.name = "maincoder"},
     {.name = "bert", .is_encoder = true, .rotation = ROTATION_NOWHERE, .has_layer_norm = true},
+    {.name = "mpnet",
+     .is_encoder = true,
+     .rotation = ROTATION_NOWHERE,
+     .has_layer_norm = true,
+     DEFAULTS(mpnet_defaults)},
+    {.name = "nomic-bert", .is_encoder = true, .has_layer_norm = true, DEFAULTS(nomic_defaults)},
+    {.name = "nomic-bert-moe", .experts = EXPERTS_BY_ROUTER, .is_encoder = true, .has_layer_norm = true},
+    {.name = "jina-bert-v2",
+     .rotation = ROTATION_NOWHERE,
+     .is_encoder = true,
+     .has_layer_norm = true,
+     DEFAULTS(alibi_defaults)},
+    {.name = "jina-bert-v3", .is_encoder = true, .has_layer_norm = true},
+    {.name = "modern-bert",
+     .swa_period = 3,
+     .swa_full_first = true,
+     .is_encoder = true,
+     .has_layer_norm = true,
+     DEFAULTS(modern_defaults)},
+    {.name = "eurobert", .is_encoder = true},
+    {.name = "neo-bert", .is_encoder = true},
+    {.name = "gemma-embedding",
+     .swa_period = 6,
+     .is_encoder = true,
+     .has_dense = true,
+     .embd_by_sqrt = true,
+     DEFAULTS(gemma3_defaults)},
     {.name = "minimax-m2", .gating = EXPERT_GATING_SIGMOID, .weights_norm = true},
 };
 

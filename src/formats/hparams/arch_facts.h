@@ -56,12 +56,14 @@ struct arch_facts {
     enum temperature_rule temperature;
     bool weights_norm;         // weights of the chosen experts are divided by their sum
     int32_t swa_period;        // in a model with windows every n-th layer has none; 0: all have one
+    bool swa_full_first;       // that one is the first of each n, not the last
     bool swa_is_chunk;         // the window is a chunk
     bool exact_ramp;           // YaRN: the ends of the ramp are not rounded to whole pairs
     bool swa_is_plain;         // layers with windows use the same rope base, unscaled
     bool puts_moe_step;        // converters always write that every layer after the dense ones has experts
     bool puts_swa_pattern;     // converters always write which layers have windows
     bool is_encoder;           // a row attends to all of its text where no key says otherwise
+    bool has_dense;            // n_dense_2 and n_dense_3 are possible
     bool has_layer_norm;       // norm_eps is in layer_norm_epsilon
     bool puts_both_eps;        // converters write it under both names
     bool embd_by_sqrt;         // embeddings are multiplied by sqrt(n_embd)

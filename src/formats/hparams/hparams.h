@@ -115,6 +115,8 @@ bool hparams_qk_norm_by_rule(const struct arch_facts *f, int32_t n_expert);
 rn_status hparams_check(struct raw_hparams *raw, rn_error *err);
 rn_status hparams_check_rope(struct raw_hparams *raw, rn_error *err);   // parts of it
 rn_status hparams_check_states(struct raw_hparams *raw, rn_error *err); // (hparams_rope.c, hparams_states.c)
+// Does the layer have a window, in a model whose windows leave out one of `period` layers?
+bool hparams_is_windowed(const struct arch_facts *f, int32_t layer, int32_t period);
 bool hparams_has_experts(const struct raw_hparams *raw, int32_t layer); // by the architecture's rule
 // What the numbers say of each layer. After hparams_check().
 rn_status hparams_fill_layers(struct raw_hparams *raw, rn_error *err);

@@ -222,6 +222,7 @@ rn_status hparams_check(struct raw_hparams *raw, rn_error *err) {
     if (st == RN_OK) st = check_ways(raw, err);
     if (st == RN_OK) set_scales(raw);
     raw->hp.sees_whole_text = !raw->is_causal;
+    if (!raw->facts->has_dense) raw->hp.n_dense_2 = raw->hp.n_dense_3 = 0;
     const bool says_norm = raw->spelled[hparam_row_at(AT(hp.qk_norm)) - hparam_rows] != NULL;
     if (raw->source == HPARAMS_GGUF && !says_norm)
         raw->hp.qk_norm = hparams_qk_norm_by_rule(raw->facts, raw->hp.n_expert);

@@ -229,7 +229,6 @@ static rn_status read_sections(const struct gguf *g, struct raw_hparams *raw, rn
     return RN_OK;
 }
 
-// Reads how an embedding is computed from token rows, and the labels of a reranker's scores.
 static rn_status read_token_types(const struct gguf *g, struct raw_hparams *raw, rn_error *err) {
     const struct hparam_row *const row = hparam_row_at(offsetof(struct raw_hparams, hp.n_token_types));
     int64_t n;
@@ -239,6 +238,7 @@ static rn_status read_token_types(const struct gguf *g, struct raw_hparams *raw,
     return st;
 }
 
+// Reads how an embedding is computed from token rows, and the labels of a reranker's scores.
 static rn_status read_pooling(const struct gguf *g, struct raw_hparams *raw, rn_error *err) {
     const struct hparam_name pooling = hparam_name_of(raw, "pooling_type"),
                              labels = hparam_name_of(raw, "classifier.output_labels");
@@ -249,6 +249,11 @@ static rn_status read_pooling(const struct gguf *g, struct raw_hparams *raw, rn_
     if (st == RN_OK) st = gguf_get_array(g, key_of(&labels), GGUF_STRING, &pair, &found, err);
     if (st != RN_OK) return st;
     raw->hp.pooling = (enum pooling)(v + 1);
+    const struct hparam_name normalize = hparam_name_of(raw, "runnel.normalize");
+    bool is_on = true, says = false;
+    st = gguf_get_bool(g, key_of(&normalize), &is_on, &says, err);
+    if (st != RN_OK) return st;
+    if (says) raw->hp.normalization = is_on ? NORMALIZATION_L2 : NORMALIZATION_OFF;
     if (found && (pair->n == 0 || pair->n > HPARAM_MAX_CLASSES))
         return fail(err, RN_E_FORMAT, "%s: %" PRIu64 " values, where 1..%d are possible", labels.text, pair->n,
                     HPARAM_MAX_CLASSES);

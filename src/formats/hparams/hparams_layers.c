@@ -24,8 +24,11 @@ static void flag(struct layer_hparams *layer, enum layer_flag f, bool holds) {
     layer->flags = holds ? layer->flags | f : layer->flags & ~(uint32_t)f;
 }
 
-// In each period of layers the last has no window. 0: all layers have one.
-static bool is_windowed(int32_t layer, int32_t period) { return period == 0 || layer % period < period - 1; }
+// In each period of layers one has no window. 0: all layers have one.
+bool hparams_is_windowed(const struct arch_facts *f, int32_t layer, int32_t period) {
+    if (period == 0) return true;
+    return f->swa_full_first ? layer % period != 0 : layer % period < period - 1;
+}
 
 static void set_windows(struct raw_hparams *raw) {
     struct hparams *hp = &raw->hp;
@@ -42,7 +45,7 @@ static void set_windows(struct raw_hparams *raw) {
         if (!has)
             flag(layer, LAYER_SWA, false);
         else if (!raw->says_windows)
-            flag(layer, LAYER_SWA, l >= raw->max_window_layers && is_windowed(l, period));
+            flag(layer, LAYER_SWA, l >= raw->max_window_layers && hparams_is_windowed(raw->facts, l, period));
     }
     if (!has) hp->rope_theta_swa = 0;
 }

@@ -59,6 +59,90 @@ static rn_status read_all(struct tokenizer_build *b, const struct json_node *roo
     return st == RN_OK ? keep_steps(b, err) : st;
 }
 
+// ---- steps alone ------------------------------------------------------------------------------------------------------
+
+static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+// Where a value that begins at s[at] of a sound JSON text ends.
+static size_t value_end(const char *s, size_t at, size_t n) {
+    size_t depth = 0;
+    for (bool quoted = false; at < n; at++) {
+        const char c = s[at];
+        if (quoted)
+            at += c == '\\', quoted = c != '"';
+        else if (depth == 0 && (c == ',' || c == '}' || c == ']'))
+            return at;
+        else
+            quoted = c == '"', depth += c == '{' || c == '[', depth -= c == '}' || c == ']';
+    }
+    return n;
+}
+
+// Copies s[at..end) without white space between the values.
+static size_t copy_tight(const char *s, size_t at, size_t end, char *to) {
+    size_t n = 0;
+    for (bool quoted = false; at < end; at++) {
+        if (!quoted && is_space(s[at])) continue;
+        to[n++] = s[at];
+        if (s[at] == '"') quoted = !quoted;
+        if (quoted && s[at] == '\\' && at + 1 < end) to[n++] = s[++at];
+    }
+    return n;
+}
+
+// The file without its tokens: its members but `model` and `added_tokens`, and those that change no ids.
+static rn_status keep_steps_text(struct tokenizer_build *b, const char *s, size_t n, rn_error *err) {
+    static const char *const kept[] = {"normalizer", "pre_tokenizer", "post_processor", "decoder"};
+    size_t room = 2, at = 0, n_out = 0;
+    char *out = NULL;
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass == 1 && !(out = arena_alloc(b->mem, room)))
+            return fail(err, RN_E_NOMEM, "out of memory for its steps");
+        if (out) out[n_out++] = '{';
+        for (at = 0; at < n && s[at] != '{';) at++;
+        while (at < n && s[at] != '}') {
+            const size_t from = ++at, end = value_end(s, from, n);
+            size_t name = from;
+            while (name < end && s[name] != '"') name++;
+            for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
+                const size_t n_name = strlen(kept[k]);
+                if (name + n_name + 1 >= end || memcmp(s + name + 1, kept[k], n_name) != 0 ||
+                    s[name + 1 + n_name] != '"')
+                    continue;
+                room += end - from + 1;
+                if (out && n_out > 1) out[n_out++] = ',';
+                if (out) n_out += copy_tight(s, from, end, out + n_out);
+            }
+            at = end;
+        }
+    }
+    out[n_out++] = '}';
+    b->v->steps = (struct vocab_str){out, (uint32_t)n_out};
+    return RN_OK;
+}
+
+rn_status tokenizer_steps_load(const char *name, struct vocab_str json, struct arena *mem, struct vocab *v,
+                               rn_error *err) {
+    struct tokenizer_build b = {.mem = mem, .v = v};
+    struct json_tree tree = {0};
+    v->add_bos = v->add_eos = v->drops_space_at_start = false;
+    v->pair = (struct vocab_pair){0};
+    rn_status st = json_read(&tree, json.s, json.n, err);
+    const struct json_node *const root = tree.nodes;
+    if (st == RN_OK && root->kind != JSON_OBJECT)
+        st = fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(root));
+    if (st == RN_OK) st = step_check_members(root, &top, err);
+    if (st == RN_OK) st = tokenizer_read_normalizer(&b, json_member(root, "normalizer"), err);
+    if (st == RN_OK) st = tokenizer_read_pre_tokenizer(&b, json_member(root, "pre_tokenizer"), err);
+    if (st == RN_OK) st = tokenizer_read_decoder(&b, json_member(root, "decoder"), err);
+    if (st == RN_OK) st = tokenizer_read_post_processor(&b, json_member(root, "post_processor"), err);
+    if (st == RN_OK && b.is_byte_level) st = fail(err, RN_E_UNSUPPORTED, "pre_tokenizer: ByteLevel");
+    if (st == RN_OK) st = keep_steps(&b, err);
+    json_free(&tree);
+    arena_free(&b.work);
+    return st == RN_OK ? RN_OK : fail_in(err, st, "%s", name);
+}
+
 rn_status tokenizer_json_load(const char *name, const uint8_t *data, size_t n, const char *config_json,
                               size_t n_config, struct arena *mem, struct vocab *out, rn_error *err) {
     struct tokenizer_build b = {.mem = mem, .v = out};
@@ -68,6 +152,8 @@ rn_status tokenizer_json_load(const char *name, const uint8_t *data, size_t n, c
                        ? json_read(&tree, (const char *)data, n, err)
                        : fail(err, RN_E_LIMIT, "%zu bytes, limit %d", n, FOLDER_MAX_TOKENIZER_BYTES);
     if (st == RN_OK) st = read_all(&b, &tree.nodes[0], err);
+    if (st == RN_OK && (out->model == VOCAB_WORDPIECE || out->model == VOCAB_UNIGRAM))
+        st = keep_steps_text(&b, (const char *)data, n, err);
     json_free(&tree);
     arena_free(&b.work);
     if (st != RN_OK) {

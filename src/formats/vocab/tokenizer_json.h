@@ -16,6 +16,10 @@
 rn_status tokenizer_json_load(const char *name, const uint8_t *data, size_t n, const char *config_json,
                               size_t n_config, struct arena *mem, struct vocab *out, rn_error *err);
 
+// Sets the steps of *v, which has its tokens, by a text as in vocab.steps. Errors as above; byte-level steps are refused.
+rn_status tokenizer_steps_load(const char *name, struct vocab_str json, struct arena *mem, struct vocab *v,
+                               rn_error *err);
+
 // Applies tokenizer_config.json to *v: bos, eos, unk and pad by their text, and which of them are added to a text.
 // Errors as above, and RN_E_FORMAT for a token that the vocabulary lacks.
 rn_status tokenizer_config_apply(const char *name, const char *json, size_t n, struct vocab *v, rn_error *err);

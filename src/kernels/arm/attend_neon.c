@@ -114,6 +114,7 @@ void neon_bend_scores(const struct attend_block *a, struct slots s, float (*p)[K
         for (size_t j = s.begin; j < s.end; j++) {
             if (a->softcap != 0) p[r][j] = a->softcap * tanh_f32(p[r][j] / a->softcap);
             if (a->slope) p[r][j] = fmaf(a->slope[r], (float)(a->offset[r] + (int32_t)j), p[r][j]);
+            if (a->bias) p[r][j] += a->bias[r * KV_BLOCK + j];
         }
 }
 

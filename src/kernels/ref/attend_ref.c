@@ -11,6 +11,7 @@ static float score(const struct attend_block *a, size_t i, size_t j, float sum) 
     float s = a->scale * sum;
     if (a->softcap != 0) s = a->softcap * tanh_f32(s / a->softcap);
     if (a->slope) s = fmaf(a->slope[i], (float)(a->offset[i] + (int32_t)j), s);
+    if (a->bias) s += a->bias[i * KV_BLOCK + j];
     return s;
 }
 

@@ -8,7 +8,7 @@
 #include "kernels/x86/lanes_avx2.h"
 #include <math.h>
 
-// Applies softcap and slopes to the scores of the slots of `s`, if the model has one of them (scores_are_bent()).
+// Applies softcap, slopes and biases to the scores of the slots of `s`, if the model has one of them (scores_are_bent()).
 void avx2_bend_scores(const struct attend_block *a, struct slots s, float (*p)[KV_BLOCK]);
 
 // The lanes of slots j..j+7 that lie in [lo, hi).

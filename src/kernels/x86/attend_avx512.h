@@ -9,7 +9,7 @@
 
 enum { ROWS = 16 }; // queries whose maxima and sums are found together: a lane each
 
-// Applies softcap and slopes to all scores of up to ROWS queries, if the model has one of them (scores_are_bent()).
+// Applies softcap, slopes and biases to all scores of up to ROWS queries, if the model has one of them (scores_are_bent()).
 void avx512_bend_scores(const struct attend_block *a, float (*p)[KV_BLOCK]);
 
 // The slots that query r sees, a bit each.

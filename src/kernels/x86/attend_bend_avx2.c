@@ -1,4 +1,4 @@
-// kernels/x86/attend_bend_avx2.c - softcap and slopes, which some models apply to attention scores.
+// kernels/x86/attend_bend_avx2.c - softcap, slopes and biases, which some models apply to attention scores.
 #include "kernels/x86/attend_avx2.h"
 #include "kernels/x86/functions_avx2.h"
 
@@ -13,6 +13,7 @@ void avx2_bend_scores(const struct attend_block *a, struct slots s, float (*p)[K
                 const __m256i at = _mm256_add_epi32(_mm256_set1_epi32(a->offset[r] + (int32_t)j), lanes);
                 x = _mm256_fmadd_ps(_mm256_set1_ps(a->slope[r]), _mm256_cvtepi32_ps(at), x);
             }
+            if (a->bias) x = _mm256_add_ps(x, _mm256_loadu_ps(a->bias + r * KV_BLOCK + j));
             _mm256_storeu_ps(p[r] + j, x);
         }
 }

@@ -1,4 +1,4 @@
-// kernels/x86/attend_bend_avx512.c - softcap and slopes, which some models apply to attention scores.
+// kernels/x86/attend_bend_avx512.c - softcap, slopes and biases, which some models apply to attention scores.
 #include "kernels/x86/attend_avx512.h"
 #include "kernels/x86/functions_avx512.h"
 
@@ -13,6 +13,7 @@ void avx512_bend_scores(const struct attend_block *a, float (*p)[KV_BLOCK]) {
                 const __m512i at = _mm512_add_epi32(_mm512_set1_epi32(a->offset[r] + j), lanes);
                 x = _mm512_fmadd_ps(_mm512_set1_ps(a->slope[r]), _mm512_cvtepi32_ps(at), x);
             }
+            if (a->bias) x = _mm512_add_ps(x, _mm512_loadu_ps(a->bias + r * KV_BLOCK + (size_t)j));
             _mm512_storeu_ps(p[r] + j, x);
         }
 }

@@ -18,10 +18,10 @@ void embed_batch_free(embed_batch *b) {
     *b = (embed_batch){0};
 }
 
-void embed_batch_set(embed_batch *b, size_t i, const int32_t *ids, size_t n) {
+void embed_batch_set(embed_batch *b, size_t i, const int32_t *ids, size_t n, size_t n_first) {
     b->texts[i].ids = app_alloc(n * sizeof *ids + 1); // never of 0 bytes
     if (!b->texts[i].ids) return;
-    b->texts[i].n = n;
+    b->texts[i].n = n, b->texts[i].n_first = n_first;
     b->n_tokens += n;
     if (n) memcpy(b->texts[i].ids, ids, n * sizeof *ids);
 }
@@ -60,6 +60,7 @@ static bool begin_next(embed_batch *b, job *j, bool *is_later, api_error *e) {
     if (work_is_given_up()) return api_fail(e, API_CANCELLED, NULL, "request: its client has disconnected");
     b->options.adapters = j->adapters.of, b->options.n_adapters = j->adapters.n;
     b->options.own_adapters = j->own_adapters;
+    b->options.n_first = t->n_first;
     b->options.client = j->client;
     b->options.cache_salt = j->salt;
     b->options.cache_whole_pages = job_shares_prefixes(j);

@@ -12,7 +12,7 @@ enum { EMBED_AT_ONCE = 16, EMBED_TEXTS = 2048, EMBED_TOKENS = 300000 };
 
 typedef struct embed_text {
     int32_t *ids;
-    size_t n;
+    size_t n, n_first; // n_first: rn_embed_options'
 } embed_text;
 typedef struct embed_batch {
     const char *name; // of the member that holds the texts: "input"
@@ -24,7 +24,7 @@ typedef struct embed_batch {
 
 bool embed_batch_open(embed_batch *b, size_t n); // false: out of memory
 void embed_batch_free(embed_batch *b);
-void embed_batch_set(embed_batch *b, size_t i, const int32_t *ids, size_t n); // copies them
+void embed_batch_set(embed_batch *b, size_t i, const int32_t *ids, size_t n, size_t n_first); // copies them
 // Call before each text is tokenized. False: the client has disconnected, memory is out, or the texts so far have more than
 // EMBED_TOKENS together.
 bool embed_batch_check(const embed_batch *b, api_error *e);

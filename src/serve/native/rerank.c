@@ -212,9 +212,8 @@ static bool find_template(rerank_request *q, const char **template) {
     o.pooling = RN_POOLING_RANK;
     rn_status st = rn_embed_get_shape(q->r.server->engine, q->r.model, &o, 1, &shape, &err);
     if (st == RN_OK) st = rn_model_get_info(q->r.server->models[q->r.model].model, &info, &err);
-    *template = info.rerank_template;
     if (st != RN_OK) return api_fail_status(&q->r.error, st, &err, "model");
-    return rank_prompt_is_template(*template) ||
+    return !rank_prompt_find(&info, template) ||
            api_fail(&q->r.error, API_UNSUPPORTED_PARAMETER, "model",
                     "model: not a reranker: its file has no tokenizer.chat_template.rerank");
 }
@@ -229,11 +228,11 @@ static bool tokenize(rerank_request *q, const char *template, embed_batch *b) {
         const bytes *const d = &q->documents[i];
         const rank_prompt p = {template, q->query.data, d->n ? d->data : "", q->query.n, d->n, (size_t)info.n_ctx};
         bytes ids = {0};
-        size_t n_least;
+        size_t n_least, n_first;
         if (!embed_batch_check(b, &q->r.error)) return false;
-        const rn_status st = rank_prompt_tokenize(m, &p, &ids, &n_least, &err);
+        const rn_status st = rank_prompt_tokenize(m, &p, &ids, &n_first, &n_least, &err);
         if (st == RN_OK)
-            embed_batch_set(b, i, (const int32_t *)(const void *)ids.data, ids.n / sizeof(int32_t));
+            embed_batch_set(b, i, (const int32_t *)(const void *)ids.data, ids.n / sizeof(int32_t), n_first);
         else
             embed_batch_fail(b, i, &err, n_least, info.n_ctx, &q->r.error);
         bytes_free(&ids);

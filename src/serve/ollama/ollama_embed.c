@@ -144,7 +144,7 @@ static bool tokenize(embed_request *q, job *j, embed_batch *b) {
         st = q->is_cut ? rn_tokenize(job_model(j), t->data, t->n, true, false, &ids, &n, &err)
                        : rn_tokenize_at_most(job_model(j), t->data, t->n, true, false, n_ctx, &ids, &n, &err);
         if (st != RN_OK) return embed_batch_fail(b, i, &err, q->is_cut ? 0 : n, info.n_ctx, e);
-        embed_batch_set(b, i, ids, n > n_ctx ? n_ctx : n);
+        embed_batch_set(b, i, ids, n > n_ctx ? n_ctx : n, 0);
         rn_free(ids);
     }
     return embed_batch_check(b, e);

@@ -173,7 +173,7 @@ static bool tokenize(embedding_request *q, embed_batch *b) {
         if (!embed_batch_check(b, &q->r.error)) return false;
         if (prompt_form_ids(&q->input, i, m, (size_t)info.n_ctx, &ids, &n, &err) != RN_OK)
             return embed_batch_fail(b, i, &err, n, info.n_ctx, &q->r.error);
-        embed_batch_set(b, i, ids, n);
+        embed_batch_set(b, i, ids, n, 0);
         if (q->input.items[i].text.data) rn_free(ids);
     }
     return embed_batch_check(b, &q->r.error);
