@@ -706,6 +706,8 @@ complete -c runnel -n '__runnel_command_is embed' -l mmproj -F -r -d 'the vision
 complete -c runnel -n '__runnel_command_is embed' -s f -l file -F -r -d 'embed each line of the file'
 complete -c runnel -n '__runnel_command_is embed' -l pooling -a 'model none mean first last rank' -x -d 'how the tokens\' vectors become one'
 complete -c runnel -n '__runnel_command_is embed' -l query -x -d 'score each text as an answer to this query, with the model\'s template for rerankers or as an encoder\'s pair of texts'
+complete -c runnel -n '__runnel_command_is embed' -l prompt-name -x -d 'put the model\'s prompt of this name before each text, such as query'
+complete -c runnel -n '__runnel_command_is embed' -l dimensions -x -d 'the first N numbers of each vector, scaled to length 1 again, of models trained so'
 complete -c runnel -n '__runnel_command_is embed' -l no-normalize -d 'do not scale the vector to length 1'
 complete -c runnel -n '__runnel_command_is embed' -l encoding -a 'float base64' -x -d 'numbers, or base64 of their bytes as float32, little-endian'
 complete -c runnel -n '__runnel_command_is embed' -l json -d '{"index": .., "n_tokens": .., "embedding": [..]} for each text'

@@ -785,6 +785,8 @@ _runnel() {
       '(-f --file)--file=[embed each line of the file]:FILE:_files' \
       '--pooling=[how the tokens'\'' vectors become one]:model|none|mean|first|last|rank:(model none mean first last rank)' \
       '--query=[score each text as an answer to this query, with the model'\''s template for rerankers or as an encoder'\''s pair of texts]:TEXT: ' \
+      '--prompt-name=[put the model'\''s prompt of this name before each text, such as query]:NAME: ' \
+      '--dimensions=[the first N numbers of each vector, scaled to length 1 again, of models trained so]:N: ' \
       '--no-normalize[do not scale the vector to length 1]' \
       '--encoding=[numbers, or base64 of their bytes as float32, little-endian]:float|base64:(float base64)' \
       '--json[{"index"\: .., "n_tokens"\: .., "embedding"\: \[..\]} for each text]' \

@@ -116,6 +116,11 @@ typedef struct rn_end_token {
     int32_t id;
     const char *text; // its spelling, terminated; "" without a tokenizer
 } rn_end_token;
+// A text that embeddings are trained to begin with: sentence-transformers' prompts. Never grows.
+typedef struct rn_text_prompt {
+    const char *name; // "query"
+    const char *text;
+} rn_text_prompt;
 // What is known about a model. Strings and arrays live as long as the model.
 typedef struct rn_model_info {
     size_t struct_size;
@@ -158,6 +163,11 @@ typedef struct rn_model_info {
     int32_t n_picture_tokens, picture_token;
     // An encoder whose tokenizer says how two texts are joined: rn_tokenize_pair().
     bool has_pairs;
+    // Texts to put before a text whose embedding is asked for, by name; default_prompt: the name of
+    // the one that is used where none is named, NULL: none.
+    const rn_text_prompt *prompts;
+    size_t n_prompts;
+    const char *default_prompt;
 } rn_model_info;
 // Is `path`, under any name, one of the files that the model was read from? Programs should not
 // overwrite such a file.

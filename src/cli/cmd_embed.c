@@ -1,5 +1,6 @@
 // cli/cmd_embed.c - `runnel embed`: writes a vector or a score for each text; evaluates several texts at a time.
 #include "app/base64_write.h"
+#include "app/embed_form.h"
 #include "app/files.h"
 #include "app/interrupt.h"
 #include "app/json_write.h"
@@ -26,7 +27,9 @@ typedef struct embed {
     machine on;
     int32_t pooling, encoding, n_parallel;
     bool no_normalize, is_json;
-    const char *file, *query;
+    int32_t n_dimensions; // 0: all
+    const char *file, *query, *prompt_name;
+    const char *prompt;   // text before each text
     const char *template; // joins query and text; NULL: an encoder's pair
     rn_embed_options opt;
     bytes input; // holds the texts that are not arguments
@@ -47,6 +50,11 @@ static const option embed_rows[] = {
      .help =
          "score each text as an answer to this query, with the model's template for rerankers or as an encoder's pair "
          "of texts"},
+    {0, "prompt-name", "NAME", OPTION_TEXT, offsetof(embed, prompt_name),
+     .help = "put the model's prompt of this name before each text, such as query (default: the one that its "
+             "config_sentence_transformers.json names, if any)"},
+    {0, "dimensions", "N", OPTION_INT, offsetof(embed, n_dimensions), 1, INT32_MAX,
+     .help = "the first N numbers of each vector, scaled to length 1 again, of models trained so (default: all)"},
     {0, "no-normalize", NULL, OPTION_FLAG, offsetof(embed, no_normalize),
      .help = "do not scale the vector to length 1 (default: scaled, except with none and rank, and for folders whose "
              "modules.json says otherwise)"},
@@ -169,7 +177,7 @@ static int failed(const embed *e, size_t index, const rn_error *err) {
 
 static rn_status begin_alone(embed *e, embed_text *t, rn_error *err) {
     int32_t *ids = NULL;
-    rn_status st = rn_tokenize(e->on.model, t->text, t->n, true, false, &ids, &t->n_tokens, err);
+    rn_status st = embed_tokenize(e->on.model, e->prompt, t->text, t->n, SIZE_MAX, &ids, &t->n_tokens, err);
     if (st == RN_OK) st = rn_embed_begin(e->on.engine, 0, ids, t->n_tokens, &e->opt, &t->stream, err);
     rn_free(ids);
     return st;
@@ -212,7 +220,15 @@ static int write_text(embed *e, size_t index) {
     }
     if (st == RN_OK) st = rn_embed_get_shape(e->on.engine, 0, &e->opt, t->n_tokens, &shape, &err);
     if (st != RN_OK) return failed(e, index, &err);
-    add_answer(e, index, &shape, last.embedding, &line);
+    float *const x = app_alloc(shape.n_rows * shape.n_row * sizeof *x);
+    const size_t n_row = shape.n_row;
+    memcpy(x, last.embedding, shape.n_rows * n_row * sizeof *x);
+    for (size_t r = 0; r < shape.n_rows; r++) {
+        shape.n_row = embed_cut(x + r * n_row, n_row, (size_t)e->n_dimensions, shape.is_normalized);
+        memmove(x + r * shape.n_row, x + r * n_row, shape.n_row * sizeof *x);
+    }
+    add_answer(e, index, &shape, x, &line);
+    free(x);
     progress_hide(&e->on.bar);
     output_write(&e->out, line.data, line.n);
     bytes_free(&line);
@@ -256,6 +272,24 @@ static int find_template(embed *e) {
     return EXIT_CODE_FAILED;
 }
 
+static int find_prompt(embed *e) {
+    rn_model_info info = {.struct_size = sizeof info};
+    rn_embed_shape shape = {.struct_size = sizeof shape};
+    rn_error err = {0};
+    bytes why = {0};
+    rn_status st = rn_model_get_info(e->on.model, &info, &err);
+    if (st == RN_OK) st = rn_embed_get_shape(e->on.engine, 0, &e->opt, 1, &shape, &err);
+    if (st != RN_OK) return machine_failed(&err);
+    if ((size_t)e->n_dimensions > shape.n_row) {
+        say("--dimensions: %d is outside 1..%zu", e->n_dimensions, shape.n_row);
+        return EXIT_CODE_USAGE;
+    }
+    e->prompt = embed_prompt_find(&info, e->prompt_name, &why);
+    if (!e->prompt) say("--prompt-name: %s", why.data ? why.data : "");
+    bytes_free(&why);
+    return e->prompt ? EXIT_CODE_OK : EXIT_CODE_USAGE;
+}
+
 static int run_embed(embed *e, const options *parsed) {
     int code = find_texts(e, parsed);
     if (code != EXIT_CODE_OK) return code;
@@ -266,7 +300,7 @@ static int run_embed(embed *e, const options *parsed) {
     e->opt.pooling = (rn_pooling)e->pooling;
     e->opt.normalize = e->no_normalize ? RN_NORMALIZE_OFF : RN_NORMALIZE_DEFAULT;
     if ((code = machine_open_model(&e->on)) == EXIT_CODE_OK && (code = machine_open_engine(&e->on)) == EXIT_CODE_OK &&
-        (code = find_template(e)) == EXIT_CODE_OK)
+        (code = find_template(e)) == EXIT_CODE_OK && (code = find_prompt(e)) == EXIT_CODE_OK)
         code = embed_texts(e);
     for (size_t i = 0; i < e->n_begun; i++) rn_stream_close(e->texts[i].stream);
     return code;

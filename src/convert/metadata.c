@@ -216,6 +216,20 @@ static void put_hparams(gguf_writer *w, const struct hparams *h, const log_sink 
     metadata_put_layers(w, h, f, log);
 }
 
+static void put_prompts(gguf_writer *w, const package *p, const log_sink *log) {
+    static const char key[] = "general.runnel.prompts", of_default[] = "general.runnel.default_prompt";
+    size_t n;
+    const struct package_prompt *const prompts = package_prompts(p, &n);
+    if (n == 0) return;
+    gguf_put_array(w, key, GGUF_STRING, 2 * n);
+    for (size_t i = 0; i < n; i++)
+        gguf_put_item_string(w, str(prompts[i].name)), gguf_put_item_string(w, str(prompts[i].text));
+    metadata_own(log, key);
+    if (!package_default_prompt(p)) return;
+    gguf_put_string(w, of_default, str(package_default_prompt(p)));
+    metadata_own(log, of_default);
+}
+
 rn_status metadata_put(gguf_writer *w, const package *p, uint32_t file_type, const log_sink *log, rn_error *err) {
     const struct hparams *h = package_hparams(p);
     size_t n_template;
@@ -227,6 +241,7 @@ rn_status metadata_put(gguf_writer *w, const package *p, uint32_t file_type, con
     gguf_put_u32(w, "general.file_type", file_type);
     gguf_put_u32(w, "general.quantization_version", GGUF_QUANTIZATION_VERSION);
     const rn_status st = vocab_put(w, package_vocab(p), h->n_vocab, log, err);
+    put_prompts(w, p, log);
     if (chat_template)
         gguf_put_string(w, "tokenizer.chat_template", (struct vocab_str){chat_template, (uint32_t)n_template});
     return st;

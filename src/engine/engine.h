@@ -74,6 +74,7 @@ struct rn_model {
     int32_t end_ids[ENGINE_MAX_END], n_end;
     char tokenizer_name[96];
     char *chat_template, *rerank_template;
+    rn_text_prompt *prompts; // as the package has them; NULL: none
     rn_template *tmpl;       // compiled once; NULL: see template_error
     rn_error template_error; // kept instead of failing: only conversations need the template
     uint64_t n_params;

@@ -88,6 +88,16 @@ static rn_status make_tokenizer(rn_model *m, rn_error *err) {
     return m->tokenizer_error ? RN_OK : fail(err, RN_E_NOMEM, "%s: out of memory", package_path(m->pkg));
 }
 
+static rn_status copy_prompts(rn_model *m, rn_error *err) {
+    size_t n;
+    const struct package_prompt *const from = package_prompts(m->pkg, &n);
+    if (n == 0) return RN_OK;
+    if (!(m->prompts = mem_calloc(n, sizeof *m->prompts)))
+        return fail(err, RN_E_NOMEM, "%s: out of memory", package_path(m->pkg));
+    for (size_t i = 0; i < n; i++) m->prompts[i] = (rn_text_prompt){from[i].name, from[i].text};
+    return RN_OK;
+}
+
 static rn_status fill_model(rn_model *m, rn_error *err) {
     rn_status st = make_tokenizer(m, err);
     size_t n_template;
@@ -101,7 +111,8 @@ static rn_status fill_model(rn_model *m, rn_error *err) {
     const char *rerank_template = package_rerank_template(m->pkg, &n_template);
     if (rerank_template && !(m->rerank_template = mem_strndup(rerank_template, n_template)))
         return fail(err, RN_E_NOMEM, "%s: out of memory", package_path(m->pkg));
-    st = model_grammars_open(m, err);
+    st = copy_prompts(m, err);
+    if (st == RN_OK) st = model_grammars_open(m, err);
     if (st != RN_OK) return st;
     st = model_make_template(m, &m->tmpl, &m->template_error);
     return st == RN_E_NOMEM ? fail(err, st, "%s", m->template_error.text) : RN_OK;
@@ -145,6 +156,7 @@ void rn_model_close(rn_model *m) {
     rn_template_close(m->tmpl);
     mem_free(m->chat_template);
     mem_free(m->rerank_template);
+    mem_free(m->prompts);
     mem_free(m->tokenizer_error);
     model_close_adapters(m); // they refer to the package
     model_close_draft_heads(m);
@@ -256,6 +268,8 @@ rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *er
     const struct hparams *h = package_hparams(m->pkg);
     const struct vocab *v = package_vocab(m->pkg);
     uint64_t file_bytes = 0, mapped_bytes = 0, resident_bytes = 0;
+    size_t n_prompts;
+    package_prompts(m->pkg, &n_prompts);
     for (size_t i = 0; i < package_n_files(m->pkg); i++) {
         const struct file_map *f = package_file_at(m->pkg, i);
         file_bytes += f->size;
@@ -299,6 +313,9 @@ rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *er
         .vision = m->vision.tower ? m->vision.info.family : NULL,
         .n_picture_tokens = m->vision.tower ? vision_n_each(&m->vision.info) : 0,
         .picture_token = m->vision.tower ? model_picture_token(m) : -1,
+        .prompts = m->prompts,
+        .n_prompts = n_prompts,
+        .default_prompt = package_default_prompt(m->pkg),
         .has_pairs = m->tok && v->pair.is_known && h->sees_whole_text,
     };
     sized_write(&public_model_info, &own, info);

@@ -159,3 +159,10 @@ const char *package_rerank_template(const package *p, size_t *n) {
     *n = p->rerank_template.n;
     return p->rerank_template.s;
 }
+
+const struct package_prompt *package_prompts(const package *p, size_t *n) {
+    *n = p->n_prompts;
+    return p->prompts;
+}
+
+const char *package_default_prompt(const package *p) { return p->default_prompt; }

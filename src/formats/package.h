@@ -234,5 +234,13 @@ const struct tensor_view *package_tensor(const package *p, const char *name); //
 const char *package_chat_template(const package *p, size_t *n);               // NULL: none
 // with {query} and {document}; NULL: none
 const char *package_rerank_template(const package *p, size_t *n);
+// Texts that embeddings are trained to begin with, by name ("query"): sentence-transformers' prompts. Terminated.
+struct package_prompt {
+    const char *name, *text;
+};
+enum { PACKAGE_MAX_PROMPTS = 256 };
+const struct package_prompt *package_prompts(const package *p, size_t *n);
+const char *package_default_prompt(
+    const package *p); // the name of the one that is used where none is named; NULL: none
 
 #endif

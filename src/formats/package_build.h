@@ -51,6 +51,10 @@ struct package {
     bool has_adjacent_rope;         // a part's query and key rows are in the order of adjacent rotary pairs
     struct vocab_str chat_template; // s NULL: none
     struct vocab_str rerank_template;
+    struct package_prompt *prompts; // [n_prompts]
+    size_t n_prompts;
+    const char *default_prompt; // NULL: none
+    bool leaves_prompts_out;    // of what is pooled
 };
 
 // package.c: an empty one; package_close() it. path: copied.

@@ -69,6 +69,45 @@ def embeddings_go_through_the_modules_of_the_folder():
         runnel('embed', '-m', to, 'a').fails(1, 'module 2: Dense is not supported behind bert; behind gemma-embedding it is')
 
 
+@test
+def a_prompt_of_the_folder_stands_before_the_text():
+    name = WHOLE[0]
+    want = embed(name, texts=['the cat on a mat', 'mat', 'mat'])
+    with Folder() as folder:
+        runnel('convert', ROOT / name, folder / 'file.gguf').ok()
+        shutil.copytree(ROOT / name, folder / 'default')
+        (folder / 'default/config_sentence_transformers.json').write_text(json.dumps({'prompts': {'query': 'the cat on a ', 'document': ''}, 'default_prompt_name': 'query'}))
+        runnel('convert', folder / 'default', folder / 'default.gguf').ok()
+        for model in (ROOT / name, folder / 'file.gguf'):
+            got = [embed(name, *args, texts=['mat'], model=model)[0] for args in (('--prompt-name', 'query'), ('--prompt-name', 'document'), ())]
+            equal(got, want, model)
+        for model in (folder / 'default', folder / 'default.gguf'):
+            equal([embed(name, *args, texts=['mat'], model=model)[0] for args in ((), ('--prompt-name', 'document'))], want[:2], model)
+        runnel('embed', '-m', ROOT / name, '--prompt-name', 'title', 'a').fails(2, "--prompt-name: the model has no prompt 'title'; it has query, document")
+        runnel('embed', '-m', ROOT / 'bert', '--prompt-name', 'query', 'a').fails(2, "the model has no prompt 'query'; it has none")
+        # Where prompts are not pooled, they are not taken.
+        (folder / 'default/1_Pooling/config.json').write_text(json.dumps({'pooling_mode_mean_tokens': True, 'include_prompt': False}))
+        equal(embed(name, texts=['mat'], model=folder / 'default'), want[1:2])
+        (folder / 'default/config_sentence_transformers.json').write_text(json.dumps({'prompts': {'query': 5}}))
+        (folder / 'default/1_Pooling/config.json').write_text(json.dumps({'pooling_mode_mean_tokens': True}))
+        runnel('embed', '-m', folder / 'default', 'a').fails(1, 'config_sentence_transformers.json: member prompts: item 0 is no text')
+
+
+@test
+def the_first_numbers_of_an_embedding_have_length_1_again():
+    name = WHOLE[0]
+    whole, = embed(name, texts=['the cat'])
+    for n in (1, 5, 17):
+        length = math.sqrt(math.fsum(x * x for x in whole[:n]))
+        got, = embed(name, '--dimensions', n, texts=['the cat'])
+        near(got, [x / length for x in whole[:n]], n)
+    raw, cut = (embed(name, *args, '--no-normalize', texts=['the cat'])[0] for args in ((), ('--dimensions', 5)))
+    equal(cut, raw[:5])
+    rows, cut = (embed(name, *args, '--pooling', 'none', texts=['the cat'])[0] for args in ((), ('--dimensions', 3)))
+    equal(cut, [row[:3] for row in rows])
+    runnel('embed', '-m', ROOT / name, '--dimensions', 18, 'a').fails(2, '--dimensions: 18 is outside 1..17')
+
+
 def pairs(name, model=None):
     """The scores of the golden's pairs, one after the other: by transformers, and ours."""
     for g in golden(name):

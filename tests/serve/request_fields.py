@@ -254,6 +254,7 @@ ROUTES = {
     EMBEDDINGS: Route({'input': 'The cat'}, {
         **COMMON, 'input': PROMPTS._replace(good=(*PROMPTS.good[1:], ['a', LONG], [[5], [6, 7]], ['a'] * 32), bad=(*PROMPTS.bad[:-1], ['a'] * 2049)),
         'encoding_format': Field(('float', 'base64'), ('', 'x', 5, [], {}, True)), 'dimensions': whole((1, 8, 256), 1, 256),
+        'prompt_name': Field((None,), ('x', 5, [], {}, True)),
         'pooling': Field(('mean', 'first', 'last'), ('', 'none', 'rank', 'x', 5, [], {}, True)), 'normalize': SWITCH, 'lora': LORA}),
     RERANK: Route({'query': 'cats', 'documents': ['A cat.', 'Dogs.'], 'model': 'r'}, {
         **{k: v for k, v in COMMON.items() if k != 'model'}, 'query': Field(('', 'cats', EMOJI), (5, [], {}, True)),

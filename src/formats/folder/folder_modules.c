@@ -59,6 +59,15 @@ static rn_status read_switches(const struct json_node *root, enum pooling *out, 
     return *out ? RN_OK : fail(err, RN_E_FORMAT, "member %s: no kind of pooling is true", poolings[0].member);
 }
 
+// include_prompt false: the rows of a prompt are not pooled.
+static rn_status read_include(const struct json_node *root, struct package *p, rn_error *err) {
+    const struct json_node *const v = json_member(root, "include_prompt");
+    bool is_on = true;
+    const rn_status st = v ? json_bool(v, &is_on, err) : RN_OK;
+    p->leaves_prompts_out = !is_on;
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member include_prompt");
+}
+
 static rn_status read_pooling(const struct folder *f, const char *sub, enum pooling *out, rn_error *err) {
     static const char name[] = "config.json";
     struct folder in = *f;
@@ -75,6 +84,7 @@ static rn_status read_pooling(const struct folder *f, const char *sub, enum pool
         st = root->kind != JSON_OBJECT ? fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(root))
              : word                    ? read_word(word, out, err)
                                        : read_switches(root, out, err);
+        if (st == RN_OK) st = read_include(root, f->p, err);
         st = package_in_file(file.path, st, err);
     }
     json_free(&tree);
@@ -208,6 +218,47 @@ static rn_status read_dense(const struct folder *f, const char *sub, uint32_t i,
     return package_in_file(file.path, st, err);
 }
 
+// ---- config_sentence_transformers.json --------------------------------------------------------------
+
+static const char *copy_text(struct package *p, const char *text, uint32_t n) {
+    return arena_strndup(&p->arena, text, n);
+}
+
+static rn_status add_prompts(struct package *p, const struct json_node *root, rn_error *err) {
+    const struct json_node *const list = json_member(root, "prompts"), *const name =
+                                                                           json_member(root, "default_prompt_name");
+    if (!list) return RN_OK;
+    if (list->kind != JSON_OBJECT || list->n_items > PACKAGE_MAX_PROMPTS)
+        return fail(err, RN_E_FORMAT, "member prompts: is no object of at most %d texts", PACKAGE_MAX_PROMPTS);
+    p->prompts = arena_alloc(&p->arena, list->n_items * sizeof *p->prompts + 1);
+    if (!p->prompts) return fail(err, RN_E_NOMEM, "member prompts: out of memory");
+    const struct json_node *m = json_first(list);
+    for (uint32_t i = 0; i < list->n_items; i++, m = json_next(m)) {
+        if (m->kind == JSON_NULL) continue;
+        if (m->kind != JSON_STRING || memchr(m->text, 0, m->n_text) || memchr(m->name, 0, m->n_name))
+            return fail(err, RN_E_FORMAT, "member prompts: item %" PRIu32 " is no text", i);
+        struct package_prompt *const to = &p->prompts[p->n_prompts++];
+        *to = (struct package_prompt){copy_text(p, m->name, m->n_name), copy_text(p, m->text, m->n_text)};
+        if (!to->name || !to->text) return fail(err, RN_E_NOMEM, "member prompts: out of memory");
+        if (name && json_is(name, to->name)) p->default_prompt = to->name;
+    }
+    if (!name || p->default_prompt) return RN_OK;
+    return fail(err, RN_E_FORMAT, "member default_prompt_name: names none of the prompts");
+}
+
+static rn_status read_prompts(const struct folder *f, rn_error *err) {
+    struct package_file file;
+    struct json_tree tree = {0};
+    bool found;
+    rn_status st =
+        folder_open_json(f, "config_sentence_transformers.json", FOLDER_MAX_CONFIG_BYTES, &file, &tree, &found, err);
+    if (st == RN_OK && found && !f->p->leaves_prompts_out)
+        st = package_in_file(file.path, add_prompts(f->p, &tree.nodes[0], err), err);
+    json_free(&tree);
+    package_file_close(&file);
+    return st;
+}
+
 rn_status folder_read_modules(const struct folder *f, struct hparams *hp, rn_error *err) {
     struct package_file file;
     struct json_tree tree = {0};
@@ -221,5 +272,5 @@ rn_status folder_read_modules(const struct folder *f, struct hparams *hp, rn_err
     int32_t *const widths[] = {&hp->n_dense_2, &hp->n_dense_3};
     for (uint32_t i = 0; st == RN_OK && i < modules.n_dense; i++)
         st = read_dense(f, modules.dense[i], i, widths[i], err);
-    return st;
+    return st == RN_OK && found ? read_prompts(f, err) : st;
 }

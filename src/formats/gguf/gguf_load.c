@@ -67,6 +67,32 @@ static rn_status read_part(const struct file_map *file, struct gguf *g, rn_error
     return gguf_read(g, file->data, file->size, err);
 }
 
+// sentence-transformers' prompts, a key of our own: [name, text, name, text, ..].
+static rn_status read_prompts(const struct gguf *g, struct package *p, rn_error *err) {
+    static const char key[] = "general.runnel.prompts";
+    const struct gguf_pair *pair;
+    struct vocab_str name;
+    bool found, has_default;
+    rn_status st = gguf_get_array(g, key, GGUF_STRING, &pair, &found, err);
+    if (st == RN_OK) st = gguf_get_string(g, "general.runnel.default_prompt", &name, &has_default, err);
+    if (st != RN_OK || !found) return st;
+    if (pair->n % 2 != 0 || pair->n > 2 * PACKAGE_MAX_PROMPTS)
+        return fail(err, RN_E_FORMAT, "key %s: %" PRIu64 " items are no pairs, at most %d", key, pair->n,
+                    PACKAGE_MAX_PROMPTS);
+    p->prompts = arena_alloc(&p->arena, (size_t)pair->n / 2 * sizeof *p->prompts + 1);
+    if (!p->prompts) return fail(err, RN_E_NOMEM, "key %s: out of memory", key);
+    const uint8_t *at = pair->value;
+    for (uint64_t i = 0; i < pair->n / 2; i++) {
+        const struct vocab_str s[] = {gguf_next_string(&at), gguf_next_string(&at)};
+        struct package_prompt *const to = &p->prompts[p->n_prompts++];
+        *to = (struct package_prompt){arena_strndup(&p->arena, s[0].s, s[0].n),
+                                      arena_strndup(&p->arena, s[1].s, s[1].n)};
+        if (!to->name || !to->text) return fail(err, RN_E_NOMEM, "key %s: out of memory", key);
+        if (has_default && name.n == s[0].n && memcmp(name.s, s[0].s, name.n) == 0) p->default_prompt = to->name;
+    }
+    return RN_OK;
+}
+
 // Reads the model's keys from the first file, and its tensors.
 static rn_status load_first(struct package *p, struct gguf *g, rn_error *err) {
     const struct file_map *file = &p->files[0].map;
@@ -79,6 +105,7 @@ static rn_status load_first(struct package *p, struct gguf *g, rn_error *err) {
     if (st == RN_OK) st = gguf_read_vocab(g, &p->arena, &p->vocab, err);
     if (st == RN_OK) st = gguf_get_string(g, "tokenizer.chat_template", &p->chat_template, &found, err);
     if (st == RN_OK) st = gguf_get_string(g, "tokenizer.chat_template.rerank", &p->rerank_template, &found, err);
+    if (st == RN_OK) st = read_prompts(g, p, err);
     if (st == RN_OK) st = package_reserve_tensors(p, n_tensors, err);
     return st == RN_OK ? add_tensors(g, file, p, err) : st;
 }

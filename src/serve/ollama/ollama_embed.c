@@ -1,5 +1,6 @@
 // serve/ollama/ollama_embed.c - POST /api/embed and /api/embeddings.
 #include "serve/ollama/ollama_embed.h"
+#include "app/embed_form.h"
 #include "app/say.h"
 #include "serve/jobs/embed_batch.h"
 #include "serve/ollama/ollama_request.h"
@@ -133,16 +134,22 @@ static bool tokenize(embed_request *q, job *j, embed_batch *b) {
     api_error *const e = &q->o.r.error;
     rn_engine_info info = {.struct_size = sizeof info};
     rn_error err = {0};
+    rn_model_info of_model = {.struct_size = sizeof of_model};
+    bytes why = {0};
     rn_status st = rn_engine_get_info(j->server->engine, j->model, &info, &err);
+    if (st == RN_OK) st = rn_model_get_info(job_model(j), &of_model, &err);
     if (st != RN_OK) return api_fail_status(e, st, &err, NULL);
+    const char *const prompt =
+        embed_prompt_find(&of_model, NULL, &why); // the model's default prompt is always one of its own
+    bytes_free(&why);
     const size_t n_ctx = (size_t)info.n_ctx;
     for (size_t i = 0; i < q->n; i++) {
         const json_span *const t = &q->texts[i];
         int32_t *ids = NULL;
         size_t n = 0;
         if (!embed_batch_check(b, e)) return false;
-        st = q->is_cut ? rn_tokenize(job_model(j), t->data, t->n, true, false, &ids, &n, &err)
-                       : rn_tokenize_at_most(job_model(j), t->data, t->n, true, false, n_ctx, &ids, &n, &err);
+        st = embed_tokenize(job_model(j), prompt ? prompt : "", t->data, t->n, q->is_cut ? SIZE_MAX : n_ctx, &ids, &n,
+                            &err);
         if (st != RN_OK) return embed_batch_fail(b, i, &err, q->is_cut ? 0 : n, info.n_ctx, e);
         embed_batch_set(b, i, ids, n > n_ctx ? n_ctx : n, 0);
         rn_free(ids);

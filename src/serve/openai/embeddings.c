@@ -1,13 +1,13 @@
 // serve/openai/embeddings.c - POST /v1/embeddings, and POST /pooling, which is vLLM's name for it.
 #include "serve/openai/embeddings.h"
 #include "app/base64_write.h"
+#include "app/embed_form.h"
 #include "app/say.h"
 #include "serve/api/api.h"
 #include "serve/api/api_generation.h"
 #include "serve/api/prompt_form.h"
 #include "serve/jobs/embed_batch.h"
 #include "serve/openai/openai_json.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,16 +23,6 @@ static void free_answer(void *more) {
     embedding_answer *const a = more;
     embed_batch_free(&a->batch);
     free(a);
-}
-
-// Truncates the vector to `dimensions` and, if it was normalized, normalizes it again.
-static void cut(job_part *p, const embedding_answer *a) {
-    if (a->n_dimensions == 0 || (size_t)a->n_dimensions >= p->n_embedding) return;
-    double sum = 0;
-    p->n_embedding = (size_t)a->n_dimensions;
-    for (size_t i = 0; i < p->n_embedding; i++) sum += (double)p->embedding[i] * (double)p->embedding[i];
-    if (!a->is_normalized || sum == 0) return;
-    for (size_t i = 0; i < p->n_embedding; i++) p->embedding[i] = (float)((double)p->embedding[i] / sqrt(sum));
 }
 
 // base64 encodes little-endian floats, as OpenAI's clients expect.
@@ -52,7 +42,7 @@ static void put_vector(json_writer *w, const job_part *p, const embedding_answer
 
 // The answer is written part by part: the text of 2,048 vectors takes too long to be written at once on the HTTP thread.
 static void put_part(json_writer *w, job_part *p, const embedding_answer *a) {
-    cut(p, a);
+    p->n_embedding = embed_cut(p->embedding, p->n_embedding, (size_t)a->n_dimensions, a->is_normalized);
     json_put_begin(w, '{');
     json_member_string(w, "object", a->object);
     json_member_whole(w, "index", p->index);
@@ -103,7 +93,8 @@ typedef struct embedding_request {
     api_request r;
     api_generation g; // its defaults, and `lora`, for admission
     prompt_form input;
-    const char *encoding, *pooling;
+    const char *encoding, *pooling, *prompt_name;
+    const char *prompt; // text before each text
     int32_t n_dimensions;
     bool is_raw; // `normalize` is false
 } embedding_request;
@@ -122,6 +113,7 @@ static const member rows[] = {
     {"dimensions", MEMBER_INT, offsetof(embedding_request, n_dimensions), 1, INT32_MAX},
     {"pooling", MEMBER_NAME, offsetof(embedding_request, pooling),
      .schema = SCHEMA_WORDS("'mean','first','last','rank'")},
+    {"prompt_name", MEMBER_NAME, offsetof(embedding_request, prompt_name)},
     {"normalize", MEMBER_EACH, .each = each_normalize, .schema = SCHEMA_BOOL},
 };
 static const member input_rows[] = {{"input", MEMBER_EACH, .each = prompt_form_each, .schema = PROMPT_FORM_SCHEMA}};
@@ -161,6 +153,26 @@ static bool check(embedding_request *q, rn_embed_options *o, rn_embed_shape *sha
     return true;
 }
 
+static bool find_prompt(embedding_request *q) {
+    rn_model_info info = {.struct_size = sizeof info};
+    rn_error err = {0};
+    bytes why = {0};
+    const rn_status st = rn_model_get_info(q->r.server->models[q->r.model].model, &info, &err);
+    if (st != RN_OK) return api_fail_status(&q->r.error, st, &err, "model");
+    q->prompt = embed_prompt_find(&info, q->prompt_name, &why);
+    if (!q->prompt)
+        api_fail(&q->r.error, API_INVALID_VALUE, "prompt_name", "prompt_name: %s", why.data ? why.data : "");
+    bytes_free(&why);
+    return q->prompt != NULL;
+}
+
+static rn_status ids_of(const embedding_request *q, size_t i, const rn_model *m, size_t max_ids, int32_t **ids,
+                        size_t *n, rn_error *err) {
+    const prompt_item *const item = &q->input.items[i];
+    if (!item->text.data) return prompt_form_ids(&q->input, i, m, max_ids, ids, n, err);
+    return embed_tokenize(m, q->prompt, item->text.data, item->text.n, max_ids, ids, n, err);
+}
+
 static bool tokenize(embedding_request *q, embed_batch *b) {
     const rn_model *const m = q->r.server->models[q->r.model].model;
     rn_engine_info info = {.struct_size = sizeof info};
@@ -171,7 +183,7 @@ static bool tokenize(embedding_request *q, embed_batch *b) {
         int32_t *ids = NULL;
         size_t n = 0;
         if (!embed_batch_check(b, &q->r.error)) return false;
-        if (prompt_form_ids(&q->input, i, m, (size_t)info.n_ctx, &ids, &n, &err) != RN_OK)
+        if (ids_of(q, i, m, (size_t)info.n_ctx, &ids, &n, &err) != RN_OK)
             return embed_batch_fail(b, i, &err, n, info.n_ctx, &q->r.error);
         embed_batch_set(b, i, ids, n, 0);
         if (q->input.items[i].text.data) rn_free(ids);
@@ -213,9 +225,9 @@ static void answer_form(struct server *s, http_exchange *x, const http_request *
     api_generation_init(&q->g);
     q->g.g.n = 0;
     const member_group groups[] = {
-        API_COMMON_GROUP(&q->r), {input_rows, 1, &q->input}, {rows, 4, q}, API_LORA_GROUP(&q->g)};
+        API_COMMON_GROUP(&q->r), {input_rows, 1, &q->input}, {rows, 5, q}, API_LORA_GROUP(&q->g)};
     if (api_request_open(&q->r, s, http, http->body, http->n_body) && api_request_read(&q->r, groups, 4, NULL) &&
-        api_request_find_model(&q->r) && check(q, &o, &shape))
+        api_request_find_model(&q->r) && check(q, &o, &shape) && find_prompt(q))
         j = begin_job(q, &o, &shape, is_pooling);
     job_answer(j, x, &q->r, &q->g.delivery);
     prompt_form_free(&q->input);
