@@ -4,6 +4,7 @@
 import array
 import json
 import math
+import os
 import pathlib
 import shutil
 
@@ -13,7 +14,7 @@ from peer_rule import command, listed, peer
 ROOT = pathlib.Path(__file__).parent / 'encoders'
 EMBEDDERS = ('bert', 'roberta', 'distilbert', 'modernbert', 'nomic-bert', 'gte', 'jina3', 'eurobert', 'mpnet', 'jina2', 'neobert', 'nomic-bert-moe')
 RANKERS = ('bert-scores', 'xlm-roberta-scores')
-PAIRED = ('bert-pairs', 'xlm-roberta-pairs', 'modernbert-bias')      # their tokenizers join two texts, BERT's with token types
+PAIRED = ('bert-pairs', 'xlm-roberta-pairs', 'modernbert-bias', 'xlm-unigram')      # their tokenizers join two texts, BERT's with token types
 WHOLE = ('embeddinggemma',)     # with sentence-transformers' modules, whose golden has embeddings
 # llama.cpp has another activation in nomic-bert, no biases in modern-bert, none of the sum of experts, and no mpnet.
 NOT_LLAMA_CPP = ('gte', 'modernbert-bias', 'nomic-bert-moe', 'mpnet')
@@ -185,6 +186,32 @@ def llama_cpp_reads_the_converted_file_and_computes_the_same():
             theirs = array.array('f', data[10 + int.from_bytes(data[8:10], 'little'):])
             # Its GELU is a table of half-precision numbers.
             check(all(abs(a - b) < 4e-3 for a, b in zip(mine, theirs)), name, g['text'], mine[:6], list(theirs[:6]))
+
+
+@test
+def the_tokens_of_a_converted_file_are_those_of_the_tokenizers_library():
+    with Folder() as folder:
+        for name in ('xlm-unigram', 'bert-pairs', 'roberta'):
+            runnel('convert', ROOT / name, folder / 'file.gguf').ok()
+            for g in golden(name):
+                if 'query' in g:
+                    continue
+                for model in (ROOT / name, folder / 'file.gguf'):
+                    equal(runnel('tokenize', '-m', model, '--add-special', '--json', g['text']).ok().lines[0]['ids'], g['ids'], f'{name}: {g["text"]}')
+                if 'RUNNEL_PEER' in os.environ and g == golden(name)[0]:
+                    equal(peer('tokenize', folder / 'file.gguf', '--text', g['text'])['ids'], g['ids'])
+
+
+@test
+def a_unigram_file_without_our_key_is_tokenized_as_sentencepiece_does_it():
+    with Folder() as folder:
+        runnel('convert', ROOT / 'xlm-unigram', folder / 'own.gguf').ok()
+        plain = folder / 'plain.gguf'
+        plain.write_bytes((folder / 'own.gguf').read_bytes().replace(b'tokenizer.runnel.steps', b'tokenizer.runnel.other'))
+        for text, want in (('the cat sat on the mat.', golden('xlm-unigram')[0]['ids']), (' a  cat ', [0, 10, 5, 2])):     # white space at the ends goes
+            equal(runnel('tokenize', '-m', plain, '--add-special', '--json', text).ok().lines[0]['ids'], want, text)
+            if 'RUNNEL_PEER' in os.environ:
+                equal(peer('tokenize', plain, '--text', text)['ids'], want, f'llama.cpp: {text}')
 
 
 @test

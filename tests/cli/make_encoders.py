@@ -11,7 +11,7 @@ import sys
 import torch
 from plain_encoders import Jina2, Neo, NomicMoe
 from safetensors.torch import save_file
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import (BertConfig, BertForSequenceClassification, BertModel, DistilBertConfig, DistilBertModel, EuroBertConfig, EuroBertModel, Gemma3TextConfig, Gemma3TextModel, GteConfig, GteModel,
                           JinaEmbeddingsV3Config, JinaEmbeddingsV3Model, ModernBertConfig, ModernBertForSequenceClassification, ModernBertModel, MPNetConfig, MPNetModel,
                           NomicBertConfig, NomicBertModel, RobertaConfig, RobertaModel, XLMRobertaConfig, XLMRobertaForSequenceClassification)
@@ -35,6 +35,17 @@ def tokenizer(first, pair='[CLS] $A [SEP] $B [SEP]'):
     return t
 
 
+def unigram():
+    """A tokenizer as XLM-R's: pieces with scores, spaces as signs, two tokens between the texts of a pair."""
+    pieces = [('<s>', 0.), ('<pad>', 0.), ('</s>', 0.), ('<unk>', 0.)]
+    pieces += [(p, -2 - i / 4) for i, p in enumerate(['\u2581the', '\u2581cat', '\u2581', 'at', 's', '\u2581on', '\u2581a', 'm', 'do', 'g', 'r', 'un', 'ing', 'in', 'a', 'b', '.', ',', '\u2581s', 't', 'i', 'n', 'e', 'h'])]
+    t = Tokenizer(models.Unigram(pieces, unk_id=3))
+    t.normalizer, t.pre_tokenizer, t.decoder = normalizers.Replace(Regex(' {2,}'), ' '), pre_tokenizers.Metaspace(), decoders.Metaspace()
+    t.post_processor = processors.TemplateProcessing(single='<s> $A </s>', pair='<s> $A </s> </s> $B </s>', special_tokens=[('<s>', 0), ('</s>', 2)])
+    t.add_special_tokens([p for p, _ in pieces[:4]])
+    return t
+
+
 def randomize(model, rng):
     for name, p in model.named_parameters():
         noise = torch.tensor([rng.gauss(0, .3) for _ in range(p.numel())]).reshape(p.shape)
@@ -45,9 +56,10 @@ def rounded(out):
     return [rounded(x) for x in out] if isinstance(out, list) else float(f'{out:.7g}')
 
 
-def make(name, model, seed, pair=None, texts=TEXTS):
+def make(name, model, seed, pair=None, texts=TEXTS, with_tokenizer=None):
     # Rows of RoBERTa that are padding (id 1) have no position of their own: no text has one.
     folder, t = ROOT / name, tokenizer(PIECES[1::-1] if 'roberta' in name or name == 'mpnet' else PIECES[:2], *[pair] if pair else ())
+    t = with_tokenizer or t
     randomize(model.eval(), random.Random(seed))
     model.save_pretrained(folder)
     t.save(str(folder / 'tokenizer.json'))
@@ -118,6 +130,8 @@ def main():
     make('bert-pairs', BertForSequenceClassification(BertConfig(**SIZES, max_position_embeddings=40, num_labels=1)), 6, '[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1')
     make('xlm-roberta-pairs', XLMRobertaForSequenceClassification(XLMRobertaConfig(**SIZES, max_position_embeddings=42, type_vocab_size=1, pad_token_id=1, num_labels=1)), 7,
          '[CLS] $A [SEP] [SEP] $B [SEP]')
+    make('xlm-unigram', XLMRobertaForSequenceClassification(XLMRobertaConfig(**SIZES, max_position_embeddings=42, type_vocab_size=1, pad_token_id=1, num_labels=1)), 20,
+         '$A $B', ['the cat sat on the mat.', ' a  cat ', 'dogs, running!'], unigram())
     even = {**SIZES, 'hidden_size': 24, 'num_hidden_layers': 4, 'max_position_embeddings': 64, 'pad_token_id': 0, 'bos_token_id': 2, 'eos_token_id': 3}      # rotation needs heads of even width
     modern = {**even, 'num_hidden_layers': 5, 'local_attention': 6, 'cls_token_id': 2, 'sep_token_id': 3}
     make('modernbert', ModernBertModel(ModernBertConfig(**modern)), 8, texts=FAR)
