@@ -206,16 +206,17 @@ rn_status rn_tokenize_more(const rn_model *model, const char *text, size_t n_tex
 // [begin] first between.. second [end]
 static rn_status join_pair(const struct vocab *v, const int32_t *first, size_t n_first, const int32_t *second,
                            size_t n_second, int32_t **ids, size_t *n_ids, size_t *n_before, rn_error *err) {
-    const size_t n_between = (size_t)v->pair.n_between, n = n_first + n_second + n_between + v->add_bos + v->add_eos;
+    const bool begins = v->add_bos && v->bos >= 0, ends = v->add_eos && v->eos >= 0;
+    const size_t n_between = (size_t)v->pair.n_between, n = n_first + n_second + n_between + begins + ends;
     int32_t *const out = mem_alloc(n * sizeof *out + 1);
     size_t at = 0;
     if (!out) return fail(err, RN_E_NOMEM, "tokenizer: out of memory for %zu tokens", n);
-    if (v->add_bos) out[at++] = v->bos;
+    if (begins) out[at++] = v->bos;
     if (n_first > 0) memcpy(out + at, first, n_first * sizeof *out);
     memcpy(out + at + n_first, v->pair.between, n_between * sizeof *out);
     *n_before = at += n_first + n_between;
     if (n_second > 0) memcpy(out + at, second, n_second * sizeof *out);
-    if (v->add_eos) out[n - 1] = v->eos;
+    if (ends) out[n - 1] = v->eos;
     *ids = out, *n_ids = n;
     return RN_OK;
 }

@@ -152,6 +152,15 @@ def what_a_class_does_not_compute_is_refused_by_name():
             runnel('embed', '-m', changed(folder / str(i), name, **members), 'a').fails(1, why)
 
 
+@test
+def a_window_of_one_position_shows_a_row_itself_alone():
+    with Folder() as folder:
+        near_sighted = changed(folder / 'one', 'modernbert', local_attention=1, layer_types=['sliding_attention'] * 5)
+        alone, = embed('modernbert', '--pooling', 'first', texts=['a'], model=near_sighted)
+        among, = embed('modernbert', '--pooling', 'first', texts=['a dog on the mat'], model=near_sighted)
+        equal(alone, among)
+
+
 def changed(to, name, **members):
     """The model's folder with other members of config.json."""
     shutil.copytree(ROOT / name, to)

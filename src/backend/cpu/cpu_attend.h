@@ -21,7 +21,8 @@ static inline int32_t attend_first(const struct attend_kind *k, const struct bat
 static inline int32_t attend_last(const struct attend_kind *k, const struct batch_row *row) {
     if (attend_by_area(k, row)) return row->area_end - 1;
     if (row->see_to <= row->pos) return row->pos;
-    return k->ahead && row->see_to - row->pos > k->ahead ? row->pos + k->ahead : row->see_to;
+    const bool is_bound = k->is_mirrored && k->window;
+    return is_bound && row->see_to - row->pos > k->ahead ? row->pos + k->ahead : row->see_to;
 }
 // Number of splits of 1,024 positions that a task reads.
 static inline int32_t attend_n_splits(const struct attend_task *t) {
