@@ -200,7 +200,7 @@ static rn_status get_seq(struct reader *r, size_t i) {
     return RN_OK;
 }
 
-// The first position that a row at `pos` attends to in a group.
+// The first position that a row attends to in a group.
 static int32_t first_seen(const struct program *p, int32_t g, const struct batch_row *row) {
     const int32_t window = p->groups[g].window,
                   first = window > 0 && row->pos - window + 1 > 0 ? row->pos - window + 1 : 0;
