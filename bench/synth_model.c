@@ -4,7 +4,7 @@
 //               [--experts N] [--experts-used N] [--vocab N | --vocab-of FILE] [--ctx N] [--own-head] [--seed N]
 //
 // --shape is one of the table below (default 1b = Llama-3.2-1B); what follows it changes single numbers. With --experts each layer has so many
-// of --ff in place of its feed-forward part, and a row goes to --experts-used of them (2). --type is what `runnel quantize` takes (Q4_K_M mixes types as there), or one of the types that are only read: Q2_K, Q3_K, IQ4_XS, MXFP4. The same options
+// of --ff in place of its feed-forward part, and a row goes to --experts-used of them (2). --type is what `runnel quantize` takes (Q4_K_M mixes types as there), or the name of a type. The same options
 // give the same bytes. Weights are random blocks with scales that make a matrix's outputs about as large as its inputs; norms are
 // ones. The vocabulary is a byte-level BPE of letter strings, with as many merges as tokens, which llama.cpp loads too;
 // with --vocab-of it is that of another model, or of a file that has nothing else.

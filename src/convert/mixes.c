@@ -21,10 +21,31 @@ static const struct mix mixes[] = {
     {"Q4_K_S", "4.5 bits", 14, TENSOR_Q4_K},
     {"Q4_K", "another name of Q4_K_M", 15, TENSOR_Q4_K},
     {"IQ4_NL", "4.5 bits on a curve", 25, TENSOR_IQ4_NL},
+    {"IQ4_XS", "4.25 bits on a curve", 30, TENSOR_IQ4_XS},
     {"Q4_1", "5 bits, older", 3, TENSOR_Q4_1},
     {"Q4_0", "4.5 bits, older: the fastest", 2, TENSOR_Q4_0},
+    {"MXFP4_MOE", "4.25 bits for experts, Q8_0 for the rest", 38, TENSOR_MXFP4},
+    {"Q3_K_L", "3.4 bits, most where it matters", 13, TENSOR_Q3_K},
+    {"Q3_K_M", "3.4 bits, more where it matters", 12, TENSOR_Q3_K},
+    {"Q3_K_S", "3.4 bits", 11, TENSOR_Q3_K},
+    {"Q3_K", "another name of Q3_K_M", 12, TENSOR_Q3_K},
+    {"Q2_K", "2.6 bits, more where it matters", 10, TENSOR_Q2_K},
+    {"Q2_K_S", "2.6 bits: with an importance matrix", 21, TENSOR_Q2_K},
 };
-enum { FT_Q4_0 = 2, FT_Q5_0 = 8, FT_Q4_K_S = 14, FT_Q4_K_M = 15, FT_Q5_K_M = 17, FT_IQ4_NL = 25 };
+enum {
+    FT_Q4_0 = 2,
+    FT_Q5_0 = 8,
+    FT_Q2_K = 10,
+    FT_Q3_K_S = 11,
+    FT_Q3_K_M = 12,
+    FT_Q3_K_L = 13,
+    FT_Q4_K_S = 14,
+    FT_Q4_K_M = 15,
+    FT_Q5_K_M = 17,
+    FT_Q2_K_S = 21,
+    FT_IQ4_NL = 25,
+    FT_IQ4_XS = 30,
+};
 
 size_t mix_count(void) { return COUNT(mixes); }
 const struct mix *mix_at(size_t i) { return &mixes[i]; }
@@ -96,6 +117,19 @@ static bool shared_by_four(const struct model_facts *m, const struct matrix_fact
     return m->n_gqa >= 4;
 }
 
+static bool always(const struct model_facts *m, const struct matrix_facts *f) {
+    (void)m, (void)f;
+    return true;
+}
+static bool first_two(const struct model_facts *m, const struct matrix_facts *f) {
+    (void)m;
+    return f->layer < 2;
+}
+static bool first_sixteenth(const struct model_facts *m, const struct matrix_facts *f) {
+    return f->layer < m->n_layer / 16;
+}
+
+// The last rule that holds counts.
 static const struct rule {
     uint32_t file_type;
     enum part part;
@@ -110,21 +144,41 @@ static const struct rule {
     {FT_Q4_K_S, PART_DOWN, first_eighth, TENSOR_Q5_K},
     {FT_IQ4_NL, PART_V, shared_by_four, TENSOR_Q5_K},
     {FT_IQ4_NL, PART_DOWN, first_eighth_unguided, TENSOR_Q5_K},
+    {FT_IQ4_XS, PART_V, shared_by_four, TENSOR_Q5_K},
+    {FT_IQ4_XS, PART_DOWN, first_eighth_unguided, TENSOR_Q5_K},
+    {FT_Q3_K_L, PART_V, always, TENSOR_Q5_K},
+    {FT_Q3_K_L, PART_DOWN, always, TENSOR_Q5_K},
+    {FT_Q3_K_L, PART_ATTN_OUT, always, TENSOR_Q5_K},
+    {FT_Q3_K_M, PART_V, always, TENSOR_Q4_K},
+    {FT_Q3_K_M, PART_V, first_two, TENSOR_Q5_K},
+    {FT_Q3_K_M, PART_DOWN, always, TENSOR_Q4_K},
+    {FT_Q3_K_M, PART_DOWN, first_sixteenth, TENSOR_Q5_K},
+    {FT_Q3_K_M, PART_ATTN_OUT, always, TENSOR_Q4_K},
+    {FT_Q2_K, PART_V, always, TENSOR_Q3_K},
+    {FT_Q2_K, PART_V, shared_by_four, TENSOR_Q4_K},
+    {FT_Q2_K, PART_DOWN, always, TENSOR_Q3_K},
+    {FT_Q2_K, PART_ATTN_OUT, always, TENSOR_Q3_K},
+    {FT_Q2_K_S, PART_V, shared_by_four, TENSOR_Q4_K},
+    {FT_Q2_K_S, PART_DOWN, first_eighth, TENSOR_Q4_K},
     {FT_Q4_0, PART_DOWN, first_eighth_guided, TENSOR_Q4_1},
     {FT_Q5_0, PART_DOWN, first_eighth_guided, TENSOR_Q5_1},
 };
 
 // With eight experts, attention is a small part of the file.
 static enum tensor_type beside_experts(const struct mix *m, enum part part, enum tensor_type type) {
+    static const uint32_t small[] = {FT_Q2_K, FT_Q3_K_S, FT_Q3_K_M, FT_Q4_K_S, FT_Q4_K_M, FT_IQ4_NL, FT_IQ4_XS};
     if (part == PART_V || part == PART_K) return TENSOR_Q8_0;
-    const bool is_small = m->base == TENSOR_Q4_K || m->base == TENSOR_IQ4_NL;
-    return part == PART_ATTN_OUT && is_small ? TENSOR_Q5_K : type;
+    if (part != PART_ATTN_OUT) return type;
+    for (size_t i = 0; i < COUNT(small); i++)
+        if (small[i] == m->file_type) return TENSOR_Q5_K;
+    return m->base;
 }
 
 enum tensor_type mix_type(const struct mix *m, const struct model_facts *model, const struct matrix_facts *f) {
     enum { LAYERS_OF_70B = 80, EIGHT_EXPERTS = 8 };
     enum tensor_type type = m->base;
     if (type_is_plain(type)) return type;
+    if (type == TENSOR_MXFP4) return f->is_experts ? TENSOR_MXFP4 : TENSOR_Q8_0;
     if (f->part == PART_OUTPUT || (f->part == PART_EMBD && model->is_tied)) {
         const bool fits = f->row_len % tensor_type_info(type)->block_len == 0;
         return type == TENSOR_Q8_0 || !fits ? TENSOR_Q8_0 : TENSOR_Q6_K;
@@ -133,13 +187,17 @@ enum tensor_type mix_type(const struct mix *m, const struct model_facts *model, 
         if (rules[i].file_type == m->file_type && rules[i].part == f->part && rules[i].holds(model, f))
             type = rules[i].type;
     // In Llama's 70B eight query heads share each value head, so its value matrices are small.
-    if (f->part == PART_V && model->n_layer == LAYERS_OF_70B && model->n_gqa > 1 && type == TENSOR_Q4_K)
+    if (f->part == PART_V && model->n_layer == LAYERS_OF_70B && model->n_gqa > 1 &&
+        (type == TENSOR_Q3_K || type == TENSOR_Q4_K))
         type = TENSOR_Q5_K;
     return model->n_expert == EIGHT_EXPERTS ? beside_experts(m, f->part, type) : type;
 }
 
 enum tensor_type mix_fallback(enum tensor_type type) {
     switch (type) {
+    case TENSOR_Q2_K:
+    case TENSOR_Q3_K: return TENSOR_Q4_0;
+    case TENSOR_IQ4_XS: return TENSOR_IQ4_NL;
     case TENSOR_Q4_K: return TENSOR_Q5_0;
     case TENSOR_Q5_K: return TENSOR_Q5_1;
     case TENSOR_Q6_K: return TENSOR_Q8_0;

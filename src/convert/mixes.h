@@ -24,6 +24,7 @@ struct matrix_facts {
     enum part part;
     int32_t layer; // -1: none. Of PART_V: its place among the layers that have one
     uint64_t row_len;
+    bool is_experts; // of several matrices
 };
 
 struct mix {

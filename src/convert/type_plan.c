@@ -82,7 +82,7 @@ static rn_status find_facts(struct planner *l) {
 }
 
 static struct matrix_facts facts_of(const struct planner *l, const struct tensor_view *t) {
-    struct matrix_facts f = {matrix_part(t->name), layer_of(t->name), t->ne[0]};
+    struct matrix_facts f = {matrix_part(t->name), layer_of(t->name), t->ne[0], t->ne[2] > 1};
     if (f.part == PART_V && f.layer >= 0) f.layer = l->n_v_before[f.layer];
     return f;
 }

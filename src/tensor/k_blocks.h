@@ -62,6 +62,19 @@ static inline void q3_k_scales(const uint8_t *p, int8_t *scale) {
         scale[i] = (int8_t)((low | high << 4) - 32);
     }
 }
+static inline void q3_k_put_scales(uint8_t *p, const int *scale) {
+    for (int i = 0; i < 16; i++) {
+        const int s = scale[i] + 32;
+        p[i % 8] = (uint8_t)(p[i % 8] | (s & 15) << 4 * (i / 8));
+        p[8 + i % 4] = (uint8_t)(p[8 + i % 4] | s >> 4 << 2 * (i / 4));
+    }
+}
+
+// For writers: two bits of number n, as Q2_K, Q3_K and Q6_K have them in 64 bytes, which are zero before.
+static inline void put_two_bits(uint8_t *qs, int n, int v) {
+    uint8_t *const byte = &qs[32 * (n / 128) + n % 32];
+    *byte = (uint8_t)(*byte | v << 2 * (n % 128 / 32));
+}
 
 static inline void q2_k_unpack(const uint8_t *p, struct block_256 *b) {
     b->part = 16;

@@ -48,7 +48,8 @@ static void by_rule_with_min(const struct layout *t, const float *x, uint8_t *bl
 
 static void by_search(const struct layout *t, const float *x, const float *w, uint8_t *block) {
     const int half = (t->highest + 1) / 2;
-    store_u16(block, f16_from_f32(search_scale(x, w, BLOCK_32, -half, half - 1)));
+    store_u16(block,
+              f16_from_f32(search_scale(x, w, BLOCK_32, (struct codes){(float)-half, (float)(half - 1), NULL, 0})));
     const float d = load_half(block);
     for (int i = 0; i < BLOCK_32; i++) put_code(t, block, i, nearest_code(x[i], d, -half, half - 1) + half);
 }

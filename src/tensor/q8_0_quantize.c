@@ -17,7 +17,7 @@ static void by_rule(const float *x, uint8_t *block) {
 static void by_search(const float *x, const float *importance, uint8_t *block) {
     float w[BLOCK_32];
     search_weights(x, importance, BLOCK_32, mean_square_of(x, BLOCK_32), w);
-    store_u16(block, f16_from_f32(search_scale(x, w, BLOCK_32, -127, 127)));
+    store_u16(block, f16_from_f32(search_scale(x, w, BLOCK_32, (struct codes){-127, 127, NULL, 0})));
     const float d = load_half(block);
     for (int i = 0; i < BLOCK_32; i++) block[2 + i] = (uint8_t)(int8_t)nearest_code(x[i], d, -127, 127);
 }

@@ -33,8 +33,12 @@ void q4_1_quantize_row(const float *src, const float *importance, void *dst, siz
 void q5_0_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 void q5_1_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 void iq4_nl_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void mxfp4_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void q2_k_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void q3_k_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 void q4_k_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 void q5_k_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 void q6_k_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void iq4_xs_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 
 #endif

@@ -24,18 +24,24 @@ static inline float rounded(float v, float lo, float hi) {
 
 int nearest_code(float x, float d, int lo, int hi) { return (int)rounded(x * inverse_of(d), (float)lo, (float)hi); }
 
-// The value in iq4_values that is nearest to v: each midpoint of neighbours that v exceeds adds their distance.
-static inline float iq4_rounded(float v) {
-    float r = iq4_values[0];
-    for (int i = 1; i < 16; i++)
-        r += v > (float)(iq4_values[i - 1] + iq4_values[i]) * 0.5f ? (float)(iq4_values[i] - iq4_values[i - 1]) : 0;
+// The value in an ascending table that is nearest to v: each midpoint of neighbours that v exceeds adds their distance.
+static inline float table_rounded(const int8_t *values, int n, float v) {
+    float r = values[0];
+    for (int i = 1; i < n; i++)
+        r += v > (float)(values[i - 1] + values[i]) * 0.5f ? (float)(values[i] - values[i - 1]) : 0;
     return r;
 }
 
-int nearest_iq4(float x, float d) {
+static inline float code_of(struct codes c, float v) {
+    return c.values ? table_rounded(c.values, c.n_values, v) : rounded(v, c.lo, c.hi);
+}
+
+float nearest_value(float x, float d, struct codes c) { return code_of(c, x * inverse_of(d)); }
+
+int nearest_entry(float x, float d, struct codes c) {
     const float v = x * inverse_of(d);
     int i = 0;
-    while (i < 15 && v > (float)(iq4_values[i] + iq4_values[i + 1]) * 0.5f) i++;
+    while (i < c.n_values - 1 && v > (float)(c.values[i] + c.values[i + 1]) * 0.5f) i++;
     return i;
 }
 
@@ -63,14 +69,6 @@ static float largest(const float *x, int n) { // the first number of largest mag
 }
 
 // x = d * code ------------------------------------------------------------------------------------------------------------
-
-// The codes that x / d is rounded to: a range of integers, or the values of a table.
-struct codes {
-    float lo, hi;
-    bool table;
-};
-
-static inline float code_of(struct codes c, float v) { return c.table ? iq4_rounded(v) : rounded(v, c.lo, c.hi); }
 
 // The best d for the codes that the scale 1 / inverse gives, and the part of sum w x^2 that it explains.
 static inline float improved_scale(const float *x, const float *w, int n, struct codes c, float inverse,
@@ -107,23 +105,23 @@ static inline float search(const float *x, const float *w, int n, struct codes c
     return best;
 }
 
-float search_scale(const float *x, const float *w, int n, int lo, int hi) {
-    return search(x, w, n, (struct codes){(float)lo, (float)hi, false});
-}
-
-float search_iq4_scale(const float *x, const float *w, int n) {
-    return search(x, w, n, (struct codes){iq4_values[0], iq4_values[15], true});
-}
-
-float scale_error(const float *x, const float *w, int n, float d, int lo, int hi) {
+static inline float error_of(const float *x, const float *w, int n, float d, struct codes c) {
     const float inverse = inverse_of(d);
     lanes s = {0};
     for (int i = 0; i < n; i += LANES)
         for (int j = 0; j < LANES; j++) {
-            const float e = x[i + j] - d * rounded(x[i + j] * inverse, (float)lo, (float)hi);
+            const float e = x[i + j] - d * code_of(c, x[i + j] * inverse);
             s[j] += w[i + j] * e * e;
         }
     return sum_of(s);
+}
+
+// Told apart here, so that each of the two forms is compiled with its own inner loop.
+float search_scale(const float *x, const float *w, int n, struct codes c) {
+    return c.values ? search(x, w, n, c) : search(x, w, n, (struct codes){c.lo, c.hi, NULL, 0});
+}
+float scale_error(const float *x, const float *w, int n, float d, struct codes c) {
+    return c.values ? error_of(x, w, n, d, c) : error_of(x, w, n, d, (struct codes){c.lo, c.hi, NULL, 0});
 }
 
 // x = d * q + m -----------------------------------------------------------------------------------------------------------

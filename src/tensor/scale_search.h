@@ -10,6 +10,8 @@
 #ifndef RN_TENSOR_SCALE_SEARCH_H
 #define RN_TENSOR_SCALE_SEARCH_H
 
+#include <stdint.h>
+
 #define SEARCH_MOST 32
 
 // w[i] = importance[i] * sqrt(mean_square + x[i]^2): large numbers count more, but small ones still
@@ -17,10 +19,17 @@
 void search_weights(const float *x, const float *importance, int n, float mean_square, float *w);
 float mean_square_of(const float *x, int n);
 
-// x = d * q, q in [lo, hi]; d of either sign.
-float search_scale(const float *x, const float *w, int n, int lo, int hi);
-// The sum of w * (x - d * q)^2 with the nearest q.
-float scale_error(const float *x, const float *w, int n, float d, int lo, int hi);
+// The codes that x / d is rounded to: the integers from lo to hi, or the values of an ascending table (lo and hi are its ends).
+struct codes {
+    float lo, hi;
+    const int8_t *values; // NULL: integers
+    int n_values;
+};
+
+// x = d * code; d of either sign.
+float search_scale(const float *x, const float *w, int n, struct codes c);
+// The sum of w * (x - d * code)^2 with the nearest code.
+float scale_error(const float *x, const float *w, int n, float d, struct codes c);
 
 // x = d * q + m, q in [0, hi], d >= 0.
 struct line {
@@ -31,13 +40,11 @@ struct line search_line(const float *x, const float *w, int n, int hi);
 struct line search_line_below_zero(const float *x, const float *w, int n, int hi);
 float line_error(const float *x, const float *w, int n, struct line l, int hi);
 
-// x = d * iq4_values[q] (tensor/blocks.h); d of either sign.
-float search_iq4_scale(const float *x, const float *w, int n);
-
 // The integer in [lo, hi] nearest to x / d; 0, or the bound nearest to it, if d is too small to
 // divide by.
 int nearest_code(float x, float d, int lo, int hi);
-// The index of the value in iq4_values that is nearest to x / d.
-int nearest_iq4(float x, float d);
+// The nearest code, and its place in the table.
+float nearest_value(float x, float d, struct codes c);
+int nearest_entry(float x, float d, struct codes c);
 
 #endif

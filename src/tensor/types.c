@@ -16,13 +16,14 @@ static const struct tensor_type_info types[TENSOR_N_TYPES] = {
     [TENSOR_Q5_1] = {TENSOR_Q5_1, "Q5_1", 7, BLOCK_32, Q5_1_BYTES, q5_1_dequantize_row, q5_1_quantize_row},
     [TENSOR_IQ4_NL] = {TENSOR_IQ4_NL, "IQ4_NL", 20, BLOCK_32, IQ4_NL_BYTES, iq4_nl_dequantize_row,
                        iq4_nl_quantize_row},
-    [TENSOR_MXFP4] = {TENSOR_MXFP4, "MXFP4", 39, BLOCK_32, MXFP4_BYTES, mxfp4_dequantize_row, NULL},
-    [TENSOR_Q2_K] = {TENSOR_Q2_K, "Q2_K", 10, BLOCK_256, Q2_K_BYTES, q2_k_dequantize_row, NULL},
-    [TENSOR_Q3_K] = {TENSOR_Q3_K, "Q3_K", 11, BLOCK_256, Q3_K_BYTES, q3_k_dequantize_row, NULL},
+    [TENSOR_MXFP4] = {TENSOR_MXFP4, "MXFP4", 39, BLOCK_32, MXFP4_BYTES, mxfp4_dequantize_row, mxfp4_quantize_row},
+    [TENSOR_Q2_K] = {TENSOR_Q2_K, "Q2_K", 10, BLOCK_256, Q2_K_BYTES, q2_k_dequantize_row, q2_k_quantize_row},
+    [TENSOR_Q3_K] = {TENSOR_Q3_K, "Q3_K", 11, BLOCK_256, Q3_K_BYTES, q3_k_dequantize_row, q3_k_quantize_row},
     [TENSOR_Q4_K] = {TENSOR_Q4_K, "Q4_K", 12, BLOCK_256, Q4_K_BYTES, q4_k_dequantize_row, q4_k_quantize_row},
     [TENSOR_Q5_K] = {TENSOR_Q5_K, "Q5_K", 13, BLOCK_256, Q5_K_BYTES, q5_k_dequantize_row, q5_k_quantize_row},
     [TENSOR_Q6_K] = {TENSOR_Q6_K, "Q6_K", 14, BLOCK_256, Q6_K_BYTES, q6_k_dequantize_row, q6_k_quantize_row},
-    [TENSOR_IQ4_XS] = {TENSOR_IQ4_XS, "IQ4_XS", 23, BLOCK_256, IQ4_XS_BYTES, iq4_xs_dequantize_row, NULL},
+    [TENSOR_IQ4_XS] = {TENSOR_IQ4_XS, "IQ4_XS", 23, BLOCK_256, IQ4_XS_BYTES, iq4_xs_dequantize_row,
+                       iq4_xs_quantize_row},
 };
 
 // By type number in GGUF files. The gaps (4, 5, 31 to 33, 36 to 38) are types that were removed from the format.

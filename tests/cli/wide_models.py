@@ -7,7 +7,7 @@ from peer_rule import FLOOR, PLAIN, Rows, listed, peer
 
 TOOL = pathlib.Path(PROGRAM).parent / 'tests/wide_model'
 MADE = 'F16 BF16 Q8_0 Q6_K Q5_K_M Q4_K_M Q4_0 IQ4_NL'.split()    # of F32 by `runnel quantize`
-DRAWN = 'IQ4_XS Q3_K Q2_K MXFP4'.split()                         # not written: blocks of any bytes
+DRAWN = 'IQ4_XS Q3_K Q2_K MXFP4'.split()                         # blocks of any bytes
 DEEP = {'exaone4-64': ['F16', 'Q4_0']}                           # large files: these as they are drawn
 # Models whose mathematics others have in every type; these are looked at in one.
 FEW = 'mpt refact qwen plamo bitnet jais2 pangu-embedded arctic maincoder mistral4 hunyuan_vl paddleocr mamba jamba'.split()

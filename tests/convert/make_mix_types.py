@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tests/convert/make_mix_types.py QUANTIZE - writes mix_types.txt: which type llama.cpp gives to which matrix in each mix.
 
-QUANTIZE: a command that takes IN OUT TYPE. Made with llama.cpp's library 0.5.0 (npm @node-llama-cpp/linux-x64 3.22.1) and gguf 0.19.0;
+QUANTIZE: a command that takes IN OUT TYPE [--imatrix FILE]. Made with llama.cpp's library 0.5.0 (npm @node-llama-cpp/linux-x64 3.22.1) and gguf 0.19.0;
 the models are as small as their shapes allow, all their weights 0. tests/convert/mixes_test.c builds the same models.
 """
 import pathlib
@@ -22,10 +22,11 @@ CASES = {
     'big': (80, 16, 2, 256, True, 0),
     'experts': (9, 8, 2, 256, True, 8),
 }
-MIXES = 'Q8_0 Q6_K Q5_K_M Q5_K_S Q5_1 Q5_0 Q4_K_M Q4_K_S IQ4_NL Q4_1 Q4_0'.split()
+MIXES = 'Q8_0 Q6_K Q5_K_M Q5_K_S Q5_1 Q5_0 Q4_K_M Q4_K_S IQ4_NL Q4_1 Q4_0 IQ4_XS Q3_K_L Q3_K_M Q3_K_S Q2_K MXFP4_MOE'.split()
+GUIDED = ['Q2_K_S']    # which llama.cpp does not make without an importance matrix
 KINDS = 'attn_q attn_k attn_v attn_output ffn_down'.split()
 LETTERS = {'Q4_0': 'a', 'Q4_1': 'b', 'Q5_0': 'c', 'Q5_1': 'd', 'Q8_0': 'e', 'Q4_K': 'f', 'Q5_K': 'g', 'Q6_K': 'h', 'IQ4_NL': 'i',
-           'F16': 'j'}
+           'F16': 'j', 'IQ4_XS': 'k', 'Q2_K': 'l', 'Q3_K': 'm', 'MXFP4': 'n'}
 N_ROWS = 8
 
 
@@ -62,6 +63,20 @@ def write_model(path, n_layer, n_head, n_kv, row, own_head, n_expert):
     w.close()
 
 
+def write_importance(path, source):
+    """Of every matrix of the model: all columns alike."""
+    w = gguf.GGUFWriter(path, '')
+    w.add_type('imatrix')
+    for t in gguf.GGUFReader(source).tensors:
+        n_mats = int(t.shape[2]) if len(t.shape) > 2 else 1
+        w.add_tensor(t.name + '.in_sum2', numpy.ones((n_mats, int(t.shape[0])), numpy.float32))
+        w.add_tensor(t.name + '.counts', numpy.ones((n_mats, 1), numpy.float32))
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
+
 def types_of(path):
     return {t.name: LETTERS[t.tensor_type.name] for t in gguf.GGUFReader(path).tensors}
 
@@ -70,9 +85,12 @@ def lines_of(command, folder):
     for case, shape in CASES.items():
         source = folder / f'{case}.gguf'
         write_model(source, *shape)
-        for mix in MIXES:
+        importance = folder / 'importance.gguf'
+        write_importance(importance, source)
+        for mix in MIXES + GUIDED:
             out = folder / 'out.gguf'
-            subprocess.run([*command, str(source), str(out), mix], check=True, stdout=subprocess.DEVNULL,
+            guide = ['--imatrix', str(importance)] if mix in GUIDED else []
+            subprocess.run([*command, str(source), str(out), mix, *guide], check=True, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL)
             types = types_of(out)
             for kind in KINDS:

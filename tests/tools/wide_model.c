@@ -1,7 +1,7 @@
 // tests/tools/wide_model.c - writes a GGUF model of any architecture with random weights, 256 wide: every type of weights fits its rows.
 //
 //   wide_model                      lists the models, a line each: NAME ARCHITECTURE: what is its own
-//   wide_model NAME OUT.gguf TYPE   TYPE: of matrices. Types that are not written are made of any bytes
+//   wide_model NAME OUT.gguf TYPE   TYPE: of matrices. Q2_K, Q3_K, IQ4_XS, MXFP4 are made of any bytes
 //
 // The files say what llama.cpp and transformers take alike: layers in the rhythm that llama.cpp expects where it reads no key of it, attention
 // scaled by the width of a head, ramps of YaRN whose ends are whole pairs. Every row goes to all experts: which ones it is sent to of
