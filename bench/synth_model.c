@@ -69,7 +69,8 @@ static void put_scales(enum tensor_type type, uint8_t *block, float scale) {
         const uint16_t half = f16_from_f32(i ? min * scale : scale);
         memcpy(block + halves.at[i], &half, 2);
     }
-    if (type == TENSOR_MXFP4) block[0] = (uint8_t)(128 + ilogbf(scale)); // value = 2^(e - 128) * number
+    if (type == TENSOR_MXFP4) block[0] = (uint8_t)(128 + ilogbf(scale));   // value = 2^(e - 128) * number
+    if (type == TENSOR_IQ1_M) put_block_scale(type, block, (double)scale); // in four places
 }
 
 // The size of a type's values when its scales are 1.

@@ -31,6 +31,8 @@ static const struct mix mixes[] = {
     {"Q3_K", "another name of Q3_K_M", 12, TENSOR_Q3_K},
     {"Q2_K", "2.6 bits, more where it matters", 10, TENSOR_Q2_K},
     {"Q2_K_S", "2.6 bits: with an importance matrix", 21, TENSOR_Q2_K},
+    {"TQ2_0", "2.1 bits, for models that were trained with -1, 0 and 1", 37, TENSOR_TQ2_0},
+    {"TQ1_0", "1.7 bits, for the same", 36, TENSOR_TQ1_0},
 };
 enum {
     FT_Q4_0 = 2,
@@ -45,6 +47,8 @@ enum {
     FT_Q2_K_S = 21,
     FT_IQ4_NL = 25,
     FT_IQ4_XS = 30,
+    FT_TQ1_0 = 36,
+    FT_TQ2_0 = 37,
 };
 
 size_t mix_count(void) { return COUNT(mixes); }
@@ -160,6 +164,8 @@ static const struct rule {
     {FT_Q2_K, PART_ATTN_OUT, always, TENSOR_Q3_K},
     {FT_Q2_K_S, PART_V, shared_by_four, TENSOR_Q4_K},
     {FT_Q2_K_S, PART_DOWN, first_eighth, TENSOR_Q4_K},
+    {FT_TQ1_0, PART_EMBD, always, TENSOR_Q4_K},
+    {FT_TQ2_0, PART_EMBD, always, TENSOR_Q4_K},
     {FT_Q4_0, PART_DOWN, first_eighth_guided, TENSOR_Q4_1},
     {FT_Q5_0, PART_DOWN, first_eighth_guided, TENSOR_Q5_1},
 };
@@ -195,6 +201,8 @@ enum tensor_type mix_type(const struct mix *m, const struct model_facts *model, 
 
 enum tensor_type mix_fallback(enum tensor_type type) {
     switch (type) {
+    case TENSOR_TQ1_0:
+    case TENSOR_TQ2_0:
     case TENSOR_Q2_K:
     case TENSOR_Q3_K: return TENSOR_Q4_0;
     case TENSOR_IQ4_XS: return TENSOR_IQ4_NL;

@@ -1,6 +1,6 @@
 // tensor/k_rows.c - dequantizes rows of the types with blocks of 256. The scales are multiplied first, then the number, then the
 // minimum is subtracted; each product and the difference are rounded.
-#include "tensor/k_blocks.h"
+#include "tensor/iq_blocks.h"
 #include "tensor/rows.h"
 
 static inline void dequantize(void (*unpack)(const uint8_t *, struct block_256 *), size_t block_bytes,
@@ -26,3 +26,27 @@ DEFINE_DEQUANTIZE(q4_k, Q4_K_BYTES)
 DEFINE_DEQUANTIZE(q5_k, Q5_K_BYTES)
 DEFINE_DEQUANTIZE(q6_k, Q6_K_BYTES)
 DEFINE_DEQUANTIZE(iq4_xs, IQ4_XS_BYTES)
+DEFINE_DEQUANTIZE(iq2_xxs, IQ2_XXS_BYTES)
+DEFINE_DEQUANTIZE(iq2_xs, IQ2_XS_BYTES)
+DEFINE_DEQUANTIZE(iq2_s, IQ2_S_BYTES)
+DEFINE_DEQUANTIZE(iq3_xxs, IQ3_XXS_BYTES)
+DEFINE_DEQUANTIZE(iq3_s, IQ3_S_BYTES)
+DEFINE_DEQUANTIZE(iq1_s, IQ1_S_BYTES)
+DEFINE_DEQUANTIZE(iq1_m, IQ1_M_BYTES)
+
+// The ternary types: q - 1 first, so that a scale below zero gives the zeros that the formula gives.
+static inline void dequantize_ternary(void (*unpack)(const uint8_t *, struct block_256 *), size_t block_bytes,
+                                      const void *src, float *dst, size_t n) {
+    const uint8_t *p = src;
+    struct block_256 b;
+    for (size_t i = 0; i < n / BLOCK_256; i++, p += block_bytes) {
+        unpack(p, &b);
+        for (int j = 0; j < BLOCK_256; j++) *dst++ = b.d * (float)(b.q[j] - 1);
+    }
+}
+void tq1_0_dequantize_row(const void *src, float *dst, size_t n) {
+    dequantize_ternary(tq1_0_unpack, TQ1_0_BYTES, src, dst, n);
+}
+void tq2_0_dequantize_row(const void *src, float *dst, size_t n) {
+    dequantize_ternary(tq2_0_unpack, TQ2_0_BYTES, src, dst, n);
+}

@@ -23,6 +23,15 @@ void q4_k_dequantize_row(const void *src, float *dst, size_t n);
 void q5_k_dequantize_row(const void *src, float *dst, size_t n);
 void q6_k_dequantize_row(const void *src, float *dst, size_t n);
 void iq4_xs_dequantize_row(const void *src, float *dst, size_t n);
+void tq1_0_dequantize_row(const void *src, float *dst, size_t n);
+void tq2_0_dequantize_row(const void *src, float *dst, size_t n);
+void iq2_xxs_dequantize_row(const void *src, float *dst, size_t n);
+void iq2_xs_dequantize_row(const void *src, float *dst, size_t n);
+void iq2_s_dequantize_row(const void *src, float *dst, size_t n);
+void iq3_xxs_dequantize_row(const void *src, float *dst, size_t n);
+void iq3_s_dequantize_row(const void *src, float *dst, size_t n);
+void iq1_s_dequantize_row(const void *src, float *dst, size_t n);
+void iq1_m_dequantize_row(const void *src, float *dst, size_t n);
 
 void f32_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 void f16_quantize_row(const float *src, const float *importance, void *dst, size_t n);
@@ -40,5 +49,7 @@ void q4_k_quantize_row(const float *src, const float *importance, void *dst, siz
 void q5_k_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 void q6_k_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 void iq4_xs_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void tq1_0_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void tq2_0_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 
 #endif

@@ -1,7 +1,8 @@
 // tensor/types.h - the table of element types: block length, block size and row conversions.
 //
 // A row of a tensor has n elements, n a multiple of block_len, stored as n / block_len blocks of
-// block_bytes. Layouts and formulas of GGUF's block types: tensor/blocks.h and tensor/k_blocks.h.
+// block_bytes. Layouts and formulas of GGUF's block types: tensor/blocks.h, tensor/k_blocks.h and
+// tensor/iq_blocks.h.
 // Threads: pure functions over a constant table.
 #ifndef RN_TENSOR_TYPES_H
 #define RN_TENSOR_TYPES_H
@@ -27,6 +28,15 @@ enum tensor_type {
     TENSOR_Q5_K,
     TENSOR_Q6_K,
     TENSOR_IQ4_XS,
+    TENSOR_TQ1_0, // tensor/iq_blocks.h
+    TENSOR_TQ2_0,
+    TENSOR_IQ2_XXS,
+    TENSOR_IQ2_XS,
+    TENSOR_IQ2_S,
+    TENSOR_IQ3_XXS,
+    TENSOR_IQ3_S,
+    TENSOR_IQ1_S,
+    TENSOR_IQ1_M,
     TENSOR_N_TYPES
 };
 
@@ -49,7 +59,7 @@ struct tensor_type_info {
 const struct tensor_type_info *tensor_type_info(enum tensor_type type);
 const struct tensor_type_info *tensor_type_by_gguf_id(uint32_t id);   // NULL: not supported
 const struct tensor_type_info *tensor_type_by_name(const char *name); // ignores case; NULL: unknown
-// The name of a GGUF type, also of one that is not supported ("IQ2_XXS"); NULL: no such id.
+// The name of a GGUF type, also of one that is not supported ("Q8_K"); NULL: no such id.
 const char *tensor_gguf_id_name(uint32_t id);
 // The size in bytes of a row of n elements; false: n is not a multiple of the block length, or the
 // size overflows.

@@ -6,7 +6,7 @@ import subprocess
 
 from harness import Folder, check, equal, main, runnel, synth_model, test
 
-TYPES = 'F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 IQ4_NL MXFP4 Q2_K Q3_K Q4_K_S Q4_K_M Q5_K_M Q6_K IQ4_XS'.split()
+TYPES = 'F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 IQ4_NL MXFP4 Q2_K Q3_K Q4_K_S Q4_K_M Q5_K_M Q6_K IQ4_XS IQ3_S IQ2_XXS IQ1_M TQ2_0'.split()
 
 
 @test

@@ -22,11 +22,11 @@ CASES = {
     'big': (80, 16, 2, 256, True, 0),
     'experts': (9, 8, 2, 256, True, 8),
 }
-MIXES = 'Q8_0 Q6_K Q5_K_M Q5_K_S Q5_1 Q5_0 Q4_K_M Q4_K_S IQ4_NL Q4_1 Q4_0 IQ4_XS Q3_K_L Q3_K_M Q3_K_S Q2_K MXFP4_MOE'.split()
+MIXES = 'Q8_0 Q6_K Q5_K_M Q5_K_S Q5_1 Q5_0 Q4_K_M Q4_K_S IQ4_NL Q4_1 Q4_0 IQ4_XS Q3_K_L Q3_K_M Q3_K_S Q2_K MXFP4_MOE TQ1_0 TQ2_0'.split()
 GUIDED = ['Q2_K_S']    # which llama.cpp does not make without an importance matrix
 KINDS = 'attn_q attn_k attn_v attn_output ffn_down'.split()
 LETTERS = {'Q4_0': 'a', 'Q4_1': 'b', 'Q5_0': 'c', 'Q5_1': 'd', 'Q8_0': 'e', 'Q4_K': 'f', 'Q5_K': 'g', 'Q6_K': 'h', 'IQ4_NL': 'i',
-           'F16': 'j', 'IQ4_XS': 'k', 'Q2_K': 'l', 'Q3_K': 'm', 'MXFP4': 'n'}
+           'F16': 'j', 'IQ4_XS': 'k', 'Q2_K': 'l', 'Q3_K': 'm', 'MXFP4': 'n', 'TQ1_0': 'o', 'TQ2_0': 'p'}
 N_ROWS = 8
 
 

@@ -1,6 +1,6 @@
 // tests/kernels/pack_test.c - every set packs weights to the bytes of the plain functions.
 #include "base/hash.h"
-#include "kernels/panels/panel_k.h"
+#include "kernels/panels/panel_iq.h"
 #include "tests/check.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,15 @@
 
 typedef void (*pack_fn)(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel);
 static const pack_fn plain[TENSOR_N_TYPES] = {
-    [TENSOR_F32] = panel_f32_pack,       [TENSOR_F16] = panel_f16_pack,   [TENSOR_BF16] = panel_bf16_pack,
-    [TENSOR_Q8_0] = panel_q8_0_pack,     [TENSOR_Q4_0] = panel_q4_0_pack, [TENSOR_Q4_1] = panel_q4_1_pack,
-    [TENSOR_Q5_0] = panel_q5_0_pack,     [TENSOR_Q5_1] = panel_q5_1_pack, [TENSOR_IQ4_NL] = panel_iq4_nl_pack,
-    [TENSOR_MXFP4] = panel_mxfp4_pack,   [TENSOR_Q2_K] = panel_q2_k_pack, [TENSOR_Q3_K] = panel_q3_k_pack,
-    [TENSOR_Q4_K] = panel_q4_k_pack,     [TENSOR_Q5_K] = panel_q5_k_pack, [TENSOR_Q6_K] = panel_q6_k_pack,
-    [TENSOR_IQ4_XS] = panel_iq4_xs_pack,
+    [TENSOR_F32] = panel_f32_pack,         [TENSOR_F16] = panel_f16_pack,       [TENSOR_BF16] = panel_bf16_pack,
+    [TENSOR_Q8_0] = panel_q8_0_pack,       [TENSOR_Q4_0] = panel_q4_0_pack,     [TENSOR_Q4_1] = panel_q4_1_pack,
+    [TENSOR_Q5_0] = panel_q5_0_pack,       [TENSOR_Q5_1] = panel_q5_1_pack,     [TENSOR_IQ4_NL] = panel_iq4_nl_pack,
+    [TENSOR_MXFP4] = panel_mxfp4_pack,     [TENSOR_Q2_K] = panel_q2_k_pack,     [TENSOR_Q3_K] = panel_q3_k_pack,
+    [TENSOR_Q4_K] = panel_q4_k_pack,       [TENSOR_Q5_K] = panel_q5_k_pack,     [TENSOR_Q6_K] = panel_q6_k_pack,
+    [TENSOR_IQ4_XS] = panel_iq4_xs_pack,   [TENSOR_TQ1_0] = panel_tq1_0_pack,   [TENSOR_TQ2_0] = panel_tq2_0_pack,
+    [TENSOR_IQ2_XXS] = panel_iq2_xxs_pack, [TENSOR_IQ2_XS] = panel_iq2_xs_pack, [TENSOR_IQ2_S] = panel_iq2_s_pack,
+    [TENSOR_IQ3_XXS] = panel_iq3_xxs_pack, [TENSOR_IQ3_S] = panel_iq3_s_pack,   [TENSOR_IQ1_S] = panel_iq1_s_pack,
+    [TENSOR_IQ1_M] = panel_iq1_m_pack,
 };
 
 // n any bytes that end where memory does; *map for bytes_free().

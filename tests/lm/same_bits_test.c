@@ -168,6 +168,9 @@ TEST(a_q4_k_model_gives_the_same_bits_every_way) { check_weights(TENSOR_Q4_K); }
 TEST(a_q5_k_model_gives_the_same_bits_every_way) { check_weights(TENSOR_Q5_K); }
 TEST(a_q6_k_model_gives_the_same_bits_every_way) { check_weights(TENSOR_Q6_K); }
 TEST(an_iq4_xs_model_gives_the_same_bits_every_way) { check_weights(TENSOR_IQ4_XS); }
+// The IQ types share the code of two panels; their tables: kernels/check_test.c.
+TEST(an_iq3_xxs_model_gives_the_same_bits_every_way) { check_weights(TENSOR_IQ3_XXS); }
+TEST(an_iq2_s_model_gives_the_same_bits_every_way) { check_weights(TENSOR_IQ2_S); }
 
 // Experts: with weights whose products have ways of their own for many rows, by panels and by file rows.
 static void check_experts(const char *arch, enum tensor_type type) {

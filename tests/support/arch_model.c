@@ -77,11 +77,6 @@ static float draw(const struct drawer *d, uint64_t i, float mean, float spread) 
 
 // Norms and factors lie around 1 and above it, matrices have variance 1 / n_in, so that activations stay of order 1; embeddings that enter
 // larger than that are drawn smaller. What states decay by is negative, so that they do.
-// Made of any bytes: as far from what a quantizer writes as files can be, and quickly drawn.
-static bool is_any_bytes(enum tensor_type type) {
-    return type == TENSOR_MXFP4 || type == TENSOR_Q2_K || type == TENSOR_Q3_K || type >= TENSOR_IQ4_XS;
-}
-
 static void put_tensor(struct drawer *d, const char *name, const uint64_t ne[3], bool is_vector, float spread) {
     const struct tensor_type_info *f32 = tensor_type_info(TENSOR_F32), *wanted = tensor_type_info(d->m->type);
     const struct tensor_type_info *type = is_vector || ne[0] % wanted->block_len != 0 ? f32 : wanted;
@@ -93,7 +88,7 @@ static void put_tensor(struct drawer *d, const char *name, const uint64_t ne[3],
     uint8_t *data = malloc(row_bytes * n_rows);
     if (!row || !data) abort();
     d->stream = (uint32_t)hash_bytes(name, strlen(name), 0);
-    const bool any_bytes = is_any_bytes(type->type);
+    const bool any_bytes = any_blocks_only(type->type);
     if (any_bytes) {
         any_blocks(d->m->type, spread / sqrtf(3), d->m->seed + d->stream, data, ne[0] / type->block_len * n_rows);
     }

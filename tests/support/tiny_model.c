@@ -131,7 +131,7 @@ static void draw_rows(const struct tiny_model *m, uint32_t stream, enum tensor_t
             const double u = philox_uniform(m->seed, stream, (uint32_t)(r * n_in + i), PHILOX_TEST);
             row[i] = s.mean + s.most * (float)(2.0 * u - 1.0);
         }
-        if (info->quantize_row && !(m->any_bytes && info->block_len > 1))
+        if (!any_blocks_only(type) && !(m->any_bytes && info->block_len > 1))
             info->quantize_row(row, NULL, out, n_in);
         else
             any_blocks(type, s.most * 0.577f, hash_u64(stream, r), out, n_in / info->block_len);

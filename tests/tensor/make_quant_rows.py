@@ -16,6 +16,8 @@ TYPES = {
     "IQ4_NL": ([0], False), "MXFP4": ([], False),
     "Q2_K": ([80, 82], False), "Q3_K": ([108], False), "Q4_K": ([0, 2], False), "Q5_K": ([0, 2], False),
     "Q6_K": ([208], False), "IQ4_XS": ([0], False),
+    "TQ1_0": ([52], False), "TQ2_0": ([64], False), "IQ2_XXS": ([0], False), "IQ2_XS": ([0], False), "IQ2_S": ([0], False),
+    "IQ3_XXS": ([0], False), "IQ3_S": ([0], False), "IQ1_S": ([0], False), "IQ1_M": ([54], False),    # of the latter its upper four bits
 }
 rng = np.random.default_rng(11)
 

@@ -32,7 +32,7 @@ importance = (uniform(13, K) + 1 / 64).astype(np.float32)
 ggml = ctypes.CDLL(sys.argv[1])
 ggml.ggml_quantize_chunk.argtypes = [ctypes.c_int] + [ctypes.c_void_p] * 2 + [ctypes.c_int64] * 3 + [ctypes.c_void_p]
 ggml.ggml_quantize_chunk.restype = ctypes.c_size_t
-for name in ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "Q4_K", "Q5_K", "Q6_K", "Q2_K", "Q3_K", "IQ4_XS", "MXFP4"):
+for name in ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "Q4_K", "Q5_K", "Q6_K", "Q2_K", "Q3_K", "IQ4_XS", "MXFP4", "TQ1_0", "TQ2_0"):
     for rows, x in ROWS.items():
         for weighted in (False, True):
             kind = gguf.GGMLQuantizationType[name]

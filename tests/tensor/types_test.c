@@ -17,16 +17,16 @@ TEST(each_type_is_found_by_number_and_by_name_in_any_case) {
     CHECK(tensor_type_by_name("") == NULL);
 }
 
-TEST(every_type_is_written) {
+TEST(all_types_but_those_of_grids_are_written) {
     for (int t = 0; t < TENSOR_N_TYPES; t++) {
         check_note("%s", tensor_type_info((enum tensor_type)t)->name);
-        CHECK(tensor_type_info((enum tensor_type)t)->quantize_row);
+        CHECK((tensor_type_info((enum tensor_type)t)->quantize_row != NULL) == (t < TENSOR_IQ2_XXS));
     }
 }
 
 TEST(types_that_are_not_read_still_have_a_name) {
-    CHECK_STR(tensor_gguf_id_name(16), "IQ2_XXS");
-    CHECK(tensor_type_by_gguf_id(16) == NULL);
+    CHECK_STR(tensor_gguf_id_name(40), "NVFP4");
+    CHECK(tensor_type_by_gguf_id(40) == NULL);
     CHECK(tensor_gguf_id_name(4) == NULL);
     CHECK(tensor_gguf_id_name(42) == NULL);
     CHECK(tensor_gguf_id_name(UINT32_MAX) == NULL);

@@ -18,7 +18,7 @@ rn_status gguf_record_claim(const struct gguf *g, const struct gguf_record *t, s
     size_t offset;
     if (!type) {
         const char *name = tensor_gguf_id_name(t->type);
-        char types[128];
+        char types[256];
         list_types(types, sizeof types);
         if (name) return fail(err, RN_E_UNSUPPORTED, "type %s is not supported; %s are", name, types);
         return fail(err, RN_E_FORMAT, "type %" PRIu32 " is not a GGUF tensor type; %s are read", t->type, types);

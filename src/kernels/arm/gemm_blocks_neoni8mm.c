@@ -61,7 +61,7 @@ ALWAYS_INLINE void unpack_256(const struct k_type t, const uint8_t *panel, size_
                 put_octet(to->w + o / 4, o % 4, q, t.weights(unit, 2 * o, q), t.weights(unit, 2 * o + 1, q));
             for (int part = 0; part < 256 / t.part; part++)
                 vst1q_s32(to->scales[part] + 4 * q, part_scales(&s, part, q));
-            vst1q_f32(to->d + 4 * q, f16_scale(d, q));
+            vst1q_f32(to->d + 4 * q, k_scale(t, d, q));
             if (t.has_min) vst1q_f32(to->dmin + 4 * q, minimum_of(d, q));
         }
         if (t.has_min) memcpy(to->minimums, s.minimums, sizeof to->minimums);
@@ -217,3 +217,7 @@ DEFINE_GEMM(q4_k, 256, 32, true, BLOCKS_Q4_K)
 DEFINE_GEMM(q5_k, 256, 32, true, BLOCKS_Q5_K)
 DEFINE_GEMM(q6_k, 256, 16, false, BLOCKS_Q6_K)
 DEFINE_GEMM(iq4_xs, 256, 32, false, BLOCKS_IQ4_XS)
+DEFINE_GEMM(iq2, 256, 16, false, BLOCKS_IQ2)
+DEFINE_GEMM(iq1, 256, 16, false, BLOCKS_IQ1)
+DEFINE_GEMM(iq3_xxs, 256, 32, false, BLOCKS_IQ3_XXS)
+DEFINE_GEMM(iq3_s, 256, 32, false, BLOCKS_IQ3_S)

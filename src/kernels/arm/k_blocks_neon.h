@@ -5,7 +5,7 @@
 #define RN_KERNELS_ARM_K_BLOCKS_NEON_H
 
 #include "kernels/arm/blocks_neon.h"
-#include "kernels/panels/panel_k.h"
+#include "kernels/panels/panel_iq.h"
 
 // The integers of a block: scales [part][16 rows], minimums [part / 4][16 rows][4].
 struct block_scales {
@@ -20,7 +20,13 @@ struct k_type {
     bool has_min;
     void (*scales)(const uint8_t *unit, struct block_scales *to);
     int8x16_t (*weights)(const uint8_t *unit, int n, int q);
+    float unit; // the fraction that d is multiplied by; 0: none
 };
+
+// d of rows 4 q ..
+ALWAYS_INLINE float32x4_t k_scale(const struct k_type t, const uint8_t *d, int q) {
+    return t.unit > 0 ? vmulq_n_f32(f16_scale(d, q), t.unit) : f16_scale(d, q);
+}
 
 // Weights -------------------------------------------------------------------------------------------------------------------
 
@@ -28,11 +34,12 @@ ALWAYS_INLINE int8x16_t q2_k_weights(const uint8_t *unit, int n, int q) {
     const uint8x16_t line = quarter_line(unit + panel_q2_k.groups[0].at, n / 32 * 8 + n % 8, q);
     return less(field(line, n % 32 / 8 * 2, 0, 3), 0);
 }
-ALWAYS_INLINE int8x16_t q3_k_weights(const uint8_t *unit, int n, int q) {
+ALWAYS_INLINE uint8x16_t three_bits(const uint8_t *unit, int n, int q) {
     const uint8x16_t low = quarter_line(unit + panel_q3_k.groups[1].at, n / 32 * 8 + n % 8, q),
                      third = quarter_line(unit + panel_q3_k.groups[0].at, n % 8, q);
-    return less(vorrq_u8(field(low, n % 32 / 8 * 2, 0, 3), field(third, n / 8, 2, 4)), 4);
+    return vorrq_u8(field(low, n % 32 / 8 * 2, 0, 3), field(third, n / 8, 2, 4));
 }
+ALWAYS_INLINE int8x16_t q3_k_weights(const uint8_t *unit, int n, int q) { return less(three_bits(unit, n, q), 4); }
 ALWAYS_INLINE int8x16_t q4_k_weights(const uint8_t *unit, int n, int q) {
     const uint8x16_t line = quarter_line(unit + panel_q4_k.groups[0].at, n / 16 * 8 + n % 8, q);
     return less(field(line, n / 8 % 2 * 4, 0, 15), 0);
@@ -48,9 +55,24 @@ ALWAYS_INLINE int8x16_t q6_k_weights(const uint8_t *unit, int n, int q) {
                      high = quarter_line(unit + panel_q6_k.groups[1].at, 8 * h + g, q);
     return less(vorrq_u8(field(low, j / 2 * 4, 0, 15), field(high, 2 * j, 4, 0x30)), 32);
 }
-ALWAYS_INLINE int8x16_t iq4_xs_weights(const uint8_t *unit, int n, int q) {
+ALWAYS_INLINE uint8x16_t four_bits(const uint8_t *unit, int n, int q) {
     const uint8x16_t line = quarter_line(unit + panel_iq4_xs.groups[0].at, n / 8 * 4 + n % 4, q);
-    return looked_up(iq4_values, field(line, n / 4 % 2 * 4, 0, 15));
+    return field(line, n / 4 % 2 * 4, 0, 15);
+}
+ALWAYS_INLINE int8x16_t iq4_xs_weights(const uint8_t *unit, int n, int q) {
+    return looked_up(iq4_values, four_bits(unit, n, q));
+}
+ALWAYS_INLINE int8x16_t iq3_xxs_weights(const uint8_t *unit, int n, int q) {
+    return looked_up(iq3_xxs_values, four_bits(unit, n, q));
+}
+ALWAYS_INLINE int8x16_t iq3_s_weights(const uint8_t *unit, int n, int q) {
+    return looked_up(iq3_s_values, four_bits(unit, n, q));
+}
+ALWAYS_INLINE int8x16_t iq2_weights(const uint8_t *unit, int n, int q) {
+    return looked_up(iq2_values, three_bits(unit, n, q));
+}
+ALWAYS_INLINE int8x16_t iq1_weights(const uint8_t *unit, int n, int q) {
+    return looked_up(iq1_values, three_bits(unit, n, q));
 }
 
 // Scales and minimums: i counts vectors of 16 entries -----------------------------------------------------------------------
@@ -93,12 +115,16 @@ ALWAYS_INLINE int32x4_t part_scales(const struct block_scales *s, int part, int 
     return load_4_bytes(s->scales + PANEL_ROWS * part + 4 * q);
 }
 
-#define K_TYPE(...)   ((struct k_type){__VA_ARGS__})
-#define BLOCKS_Q2_K   K_TYPE(panel_q2_k, 16, 4, true, q2_k_scales, q2_k_weights)
-#define BLOCKS_Q3_K   K_TYPE(panel_q3_k, 16, 4, false, q3_k_scales, q3_k_weights)
-#define BLOCKS_Q4_K   K_TYPE(panel_q4_k, 32, 8, true, q4_k_scales, q4_k_weights)
-#define BLOCKS_Q5_K   K_TYPE(panel_q5_k, 32, 8, true, q4_k_scales, q5_k_weights)
-#define BLOCKS_Q6_K   K_TYPE(panel_q6_k, 16, 4, false, q6_k_scales, q6_k_weights)
-#define BLOCKS_IQ4_XS K_TYPE(panel_iq4_xs, 32, 2, false, iq4_xs_scales, iq4_xs_weights)
+#define K_TYPE(...)    ((struct k_type){__VA_ARGS__})
+#define BLOCKS_Q2_K    K_TYPE(panel_q2_k, 16, 4, true, q2_k_scales, q2_k_weights)
+#define BLOCKS_Q3_K    K_TYPE(panel_q3_k, 16, 4, false, q3_k_scales, q3_k_weights)
+#define BLOCKS_Q4_K    K_TYPE(panel_q4_k, 32, 8, true, q4_k_scales, q4_k_weights)
+#define BLOCKS_Q5_K    K_TYPE(panel_q5_k, 32, 8, true, q4_k_scales, q5_k_weights)
+#define BLOCKS_Q6_K    K_TYPE(panel_q6_k, 16, 4, false, q6_k_scales, q6_k_weights)
+#define BLOCKS_IQ4_XS  K_TYPE(panel_iq4_xs, 32, 2, false, iq4_xs_scales, iq4_xs_weights)
+#define BLOCKS_IQ2     K_TYPE(panel_q3_k, 16, 4, false, q3_k_scales, iq2_weights, IQ2_UNIT)
+#define BLOCKS_IQ1     K_TYPE(panel_q3_k, 16, 4, false, q3_k_scales, iq1_weights, IQ1_UNIT)
+#define BLOCKS_IQ3_XXS K_TYPE(panel_iq4_xs, 32, 4, false, iq4_xs_scales, iq3_xxs_weights, IQ3_XXS_UNIT)
+#define BLOCKS_IQ3_S   K_TYPE(panel_iq4_xs, 32, 8, false, iq4_xs_scales, iq3_s_weights, IQ3_S_UNIT)
 
 #endif

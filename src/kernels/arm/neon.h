@@ -21,7 +21,11 @@
     ARM_DECLARE_MATMUL(set, q4_k);                                                                                   \
     ARM_DECLARE_MATMUL(set, q5_k);                                                                                   \
     ARM_DECLARE_MATMUL(set, q6_k);                                                                                   \
-    ARM_DECLARE_MATMUL(set, iq4_xs)
+    ARM_DECLARE_MATMUL(set, iq4_xs);                                                                                 \
+    ARM_DECLARE_MATMUL(set, iq2);                                                                                    \
+    ARM_DECLARE_MATMUL(set, iq1);                                                                                    \
+    ARM_DECLARE_MATMUL(set, iq3_xxs);                                                                                \
+    ARM_DECLARE_MATMUL(set, iq3_s)
 ARM_DECLARE_MATMUL(neon, f32);
 ARM_DECLARE_MATMUL(neon, f16);
 ARM_DECLARE_MATMUL(neon, bf16);

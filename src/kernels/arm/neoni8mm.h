@@ -21,6 +21,10 @@ NEONI8MM_DECLARE_GEMM(q4_k);
 NEONI8MM_DECLARE_GEMM(q5_k);
 NEONI8MM_DECLARE_GEMM(q6_k);
 NEONI8MM_DECLARE_GEMM(iq4_xs);
+NEONI8MM_DECLARE_GEMM(iq2);
+NEONI8MM_DECLARE_GEMM(iq1);
+NEONI8MM_DECLARE_GEMM(iq3_xxs);
+NEONI8MM_DECLARE_GEMM(iq3_s);
 size_t neoni8mm_gemm_scratch_32(size_t k); // of the types with blocks of 32, and of 256
 size_t neoni8mm_gemm_scratch_256(size_t k);
 

@@ -99,7 +99,7 @@ ALWAYS_INLINE void tile_k(const struct k_type t, const multiply_fn multiply, con
             }
             UNROLLED for (int r = 0; r < R; r++) {
                 const float d_a = load_f32(act_at(act.d, 4 * b, r, act_stride));
-                float32x4_t to = add_scaled(vld1q_f32(acc[r] + 4 * q), f16_scale(d, q), d_a, isum[r]);
+                float32x4_t to = add_scaled(vld1q_f32(acc[r] + 4 * q), k_scale(t, d, q), d_a, isum[r]);
                 if (t.has_min) {
                     const void *const sums = t.part == 16 ? act_at(act.b16, 32 * b, r, act_stride)
                                                           : act_at(act.b32, 16 * b, r, act_stride);
@@ -135,6 +135,10 @@ ALWAYS_INLINE void tile_k(const struct k_type t, const multiply_fn multiply, con
     DEFINE_TILED_MATMUL(set, q4_k, tile_256, BLOCKS_Q4_K)                                                            \
     DEFINE_TILED_MATMUL(set, q5_k, tile_256, BLOCKS_Q5_K)                                                            \
     DEFINE_TILED_MATMUL(set, q6_k, tile_256, BLOCKS_Q6_K)                                                            \
-    DEFINE_TILED_MATMUL(set, iq4_xs, tile_256, BLOCKS_IQ4_XS)
+    DEFINE_TILED_MATMUL(set, iq4_xs, tile_256, BLOCKS_IQ4_XS)                                                        \
+    DEFINE_TILED_MATMUL(set, iq2, tile_256, BLOCKS_IQ2)                                                              \
+    DEFINE_TILED_MATMUL(set, iq1, tile_256, BLOCKS_IQ1)                                                              \
+    DEFINE_TILED_MATMUL(set, iq3_xxs, tile_256, BLOCKS_IQ3_XXS)                                                      \
+    DEFINE_TILED_MATMUL(set, iq3_s, tile_256, BLOCKS_IQ3_S)
 
 #endif

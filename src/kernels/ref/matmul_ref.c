@@ -1,7 +1,7 @@
 // kernels/ref/matmul_ref.c - the sums that define the matrix products, over weights in the file's layout.
 // Formulas: docs/arithmetic.md, "matrix products".
 #include "kernels/ref/ref.h"
-#include "tensor/k_blocks.h"
+#include "tensor/iq_blocks.h"
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -97,6 +97,15 @@ DEFINE_DOT(256, q4_k, Q4_K_BYTES, true)
 DEFINE_DOT(256, q5_k, Q5_K_BYTES, true)
 DEFINE_DOT(256, q6_k, Q6_K_BYTES, false)
 DEFINE_DOT(256, iq4_xs, IQ4_XS_BYTES, false)
+DEFINE_DOT(256, tq1_0, TQ1_0_BYTES, true)
+DEFINE_DOT(256, tq2_0, TQ2_0_BYTES, true)
+DEFINE_DOT(256, iq2_xxs, IQ2_XXS_BYTES, false)
+DEFINE_DOT(256, iq2_xs, IQ2_XS_BYTES, false)
+DEFINE_DOT(256, iq2_s, IQ2_S_BYTES, false)
+DEFINE_DOT(256, iq3_xxs, IQ3_XXS_BYTES, false)
+DEFINE_DOT(256, iq3_s, IQ3_S_BYTES, false)
+DEFINE_DOT(256, iq1_s, IQ1_S_BYTES, false)
+DEFINE_DOT(256, iq1_m, IQ1_M_BYTES, false)
 
 static inline void matmul(dot_fn dot, const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,
                           size_t act_stride, size_t n_rows, float *out, size_t out_stride) {
@@ -126,3 +135,12 @@ DEFINE_MATMUL(q4_k)
 DEFINE_MATMUL(q5_k)
 DEFINE_MATMUL(q6_k)
 DEFINE_MATMUL(iq4_xs)
+DEFINE_MATMUL(tq1_0)
+DEFINE_MATMUL(tq2_0)
+DEFINE_MATMUL(iq2_xxs)
+DEFINE_MATMUL(iq2_xs)
+DEFINE_MATMUL(iq2_s)
+DEFINE_MATMUL(iq3_xxs)
+DEFINE_MATMUL(iq3_s)
+DEFINE_MATMUL(iq1_s)
+DEFINE_MATMUL(iq1_m)

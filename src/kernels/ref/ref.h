@@ -42,6 +42,15 @@ REF_DECLARE_MATMUL(q4_k);
 REF_DECLARE_MATMUL(q5_k);
 REF_DECLARE_MATMUL(q6_k);
 REF_DECLARE_MATMUL(iq4_xs);
+REF_DECLARE_MATMUL(tq1_0);
+REF_DECLARE_MATMUL(tq2_0);
+REF_DECLARE_MATMUL(iq2_xxs);
+REF_DECLARE_MATMUL(iq2_xs);
+REF_DECLARE_MATMUL(iq2_s);
+REF_DECLARE_MATMUL(iq3_xxs);
+REF_DECLARE_MATMUL(iq3_s);
+REF_DECLARE_MATMUL(iq1_s);
+REF_DECLARE_MATMUL(iq1_m);
 
 void ref_prepare_f32(const float *x, size_t k, void *act);
 void ref_prepare_bf16(const float *x, size_t k, void *act);

@@ -36,6 +36,15 @@
     .matmul[TENSOR_Q5_K] = REF_MATMUL(ACT_Q8_256, q5_k),                                                   \
     .matmul[TENSOR_Q6_K] = REF_MATMUL(ACT_Q8_256, q6_k),                                                   \
     .matmul[TENSOR_IQ4_XS] = REF_MATMUL(ACT_Q8_256, iq4_xs),                                               \
+    .matmul[TENSOR_TQ1_0] = REF_MATMUL(ACT_Q8_256, tq1_0),                                                 \
+    .matmul[TENSOR_TQ2_0] = REF_MATMUL(ACT_Q8_256, tq2_0),                                                 \
+    .matmul[TENSOR_IQ2_XXS] = REF_MATMUL(ACT_Q8_256, iq2_xxs),                                             \
+    .matmul[TENSOR_IQ2_XS] = REF_MATMUL(ACT_Q8_256, iq2_xs),                                               \
+    .matmul[TENSOR_IQ2_S] = REF_MATMUL(ACT_Q8_256, iq2_s),                                                 \
+    .matmul[TENSOR_IQ3_XXS] = REF_MATMUL(ACT_Q8_256, iq3_xxs),                                             \
+    .matmul[TENSOR_IQ3_S] = REF_MATMUL(ACT_Q8_256, iq3_s),                                                 \
+    .matmul[TENSOR_IQ1_S] = REF_MATMUL(ACT_Q8_256, iq1_s),                                                 \
+    .matmul[TENSOR_IQ1_M] = REF_MATMUL(ACT_Q8_256, iq1_m),                                                 \
     .prepare_act = {ref_prepare_f32, ref_prepare_bf16, ref_prepare_q8_32, ref_prepare_q8_256},             \
     .kv = {[KV_F16] = REF_KV(ACT_F32, f16), [KV_F32] = REF_KV(ACT_F32, f32), [KV_Q8] = REF_KV(ACT_F32, q8), \
            [KV_BF16] = REF_KV(ACT_BF16, bf16)},                                                            \

@@ -23,6 +23,10 @@ AMX_GEMM_DECLARE(q4_k);
 AMX_GEMM_DECLARE(q5_k);
 AMX_GEMM_DECLARE(q6_k);
 AMX_GEMM_DECLARE(iq4_xs);
+AMX_GEMM_DECLARE(iq2);
+AMX_GEMM_DECLARE(iq1);
+AMX_GEMM_DECLARE(iq3_xxs);
+AMX_GEMM_DECLARE(iq3_s);
 void amx_kv_bf16_attend(const struct attend_block *a);
 
 #endif

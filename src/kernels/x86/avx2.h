@@ -28,6 +28,15 @@ AVX2_DECLARE_MATMUL(q5_k);
 AVX2_DECLARE_MATMUL(q6_k);
 AVX2_DECLARE_MATMUL(iq4_xs);
 
+// Of all types with the same table, in the panels of panels/panel_iq.h.
+#define AVX2_DECLARE_MATMUL_IN(table)                                                                                \
+    void avx2_matmul_##table(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,                 \
+                             size_t act_stride, size_t n_rows, float *out, size_t out_stride)
+AVX2_DECLARE_MATMUL_IN(iq2);
+AVX2_DECLARE_MATMUL_IN(iq1);
+AVX2_DECLARE_MATMUL_IN(iq3_xxs);
+AVX2_DECLARE_MATMUL_IN(iq3_s);
+
 // The same for four rows and more.
 size_t avx2_gemm_32_scratch(size_t k);
 size_t avx2_gemm_256_scratch(size_t k);
@@ -46,6 +55,10 @@ AVX2_DECLARE_GEMM(q4_k);
 AVX2_DECLARE_GEMM(q5_k);
 AVX2_DECLARE_GEMM(q6_k);
 AVX2_DECLARE_GEMM(iq4_xs);
+AVX2_DECLARE_GEMM(iq2);
+AVX2_DECLARE_GEMM(iq1);
+AVX2_DECLARE_GEMM(iq3_xxs);
+AVX2_DECLARE_GEMM(iq3_s);
 
 void avx2_prepare_bf16(const float *x, size_t k, void *act);
 void avx2_prepare_q8_32(const float *x, size_t k, void *act);

@@ -1,4 +1,4 @@
-// kernels/x86/gemm_k_amx.c - matrix products of K-quant panels (Q2_K to Q6_K, IQ4_XS) and many rows of int8, with AMX tiles.
+// kernels/x86/gemm_k_amx.c - matrix products of K-quant panels (Q2_K to Q6_K, IQ4_XS, IQ1 to IQ3) and many rows of int8, with AMX tiles.
 //
 // The product goes through K in super-blocks of 256 columns. For each super-block:
 //
@@ -287,3 +287,7 @@ DEFINE_GEMM_K(q4_k, K_TYPE(panel_q4_k, 32, HALF_SCALES, 0, true, q4_k_scales, q4
 DEFINE_GEMM_K(q5_k, K_TYPE(panel_q5_k, 32, HALF_SCALES, 0, true, q4_k_scales, q5_k_weights))
 DEFINE_GEMM_K(q6_k, K_TYPE(panel_q6_k, 16, HIGH_LOW, 5, false, q6_k_scales, q6_k_weights))
 DEFINE_GEMM_K(iq4_xs, K_TYPE(panel_iq4_xs, 32, HIGH_LOW, 7, false, iq4_xs_scales, iq4_xs_weights))
+DEFINE_GEMM_K(iq2, K_TYPE(panel_q3_k, 16, HIGH_LOW, 6, false, q3_k_scales, iq2_weights, IQ2_UNIT))
+DEFINE_GEMM_K(iq1, K_TYPE(panel_q3_k, 16, HIGH_LOW, 4, false, q3_k_scales, iq1_weights, IQ1_UNIT))
+DEFINE_GEMM_K(iq3_xxs, K_TYPE(panel_iq4_xs, 32, HIGH_LOW, 6, false, iq4_xs_scales, iq3_xxs_weights, IQ3_XXS_UNIT))
+DEFINE_GEMM_K(iq3_s, K_TYPE(panel_iq4_xs, 32, HIGH_LOW, 4, false, iq4_xs_scales, iq3_s_weights, IQ3_S_UNIT))

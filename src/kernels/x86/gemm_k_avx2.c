@@ -1,7 +1,7 @@
 // kernels/x86/gemm_k_avx2.c - the types with blocks of 256 times four rows of bytes and more (gemm_avx2.h).
 //
 // As in matmul_k_avx2.c products add up in 16 bits over a part, then one vpmaddwd multiplies by the part's scale; what Q3_K, Q6_K and
-// IQ4_XS's high nibbles have too much is where the sums begin. A minimum is one of two 16-bit numbers of a vpmaddwd with the parts' sums.
+// the high nibbles of IQ2, IQ3 and IQ4_XS have too much is where the sums begin. A minimum is one of two 16-bit numbers of a vpmaddwd with the parts' sums.
 #include "kernels/x86/gemm_avx2.h"
 #include "kernels/x86/k_blocks_avx2.h"
 
@@ -17,6 +17,7 @@ struct type_256 {
     struct panel_k panel;
     const uint8_t *(*scales)(const uint8_t *unit, uint8_t *room, uint8_t *mins);
     weights_fn high, low;
+    float unit; // the fraction that d is multiplied by; 0: none
 };
 
 // scales: each as two 16-bit numbers; minimums: in the order of quad_256.sums.
@@ -36,7 +37,8 @@ ALWAYS_INLINE void unpack_scales(const struct shape t, const struct type_256 typ
     const uint8_t *const scales = type.scales(unit, bytes, mins);
     for (int i = 0; i < 2 * 256 / t.part; i++) put_line(room->scales[0] + 8 * i, pairs_of_bytes(scales + 8 * i));
     for (int h = 0; h < 2; h++) {
-        _mm256_store_ps(room->d + 8 * h, load_f16(d + 16 * h));
+        const __m256 half = load_f16(d + 16 * h);
+        _mm256_store_ps(room->d + 8 * h, type.unit > 0 ? _mm256_mul_ps(half, _mm256_set1_ps(type.unit)) : half);
         if (!t.has_min) continue;
         _mm256_store_ps(room->dmin + 8 * h, load_f16(d + 2 * PANEL_ROWS + 16 * h));
         for (int q = 0; q < 64 / t.part; q++) {
@@ -136,12 +138,13 @@ ALWAYS_INLINE void tile_256(const struct shape t, const struct type_256 type, co
     DEFINE_TILE(shape##_later_4, shape, ANY_TYPE, false, 4)
 static const struct shape parts_16 = {16, 8, 4, 1, true, false}, parts_16_min = {16, 8, 4, 1, false, true},
                           parts_32_min = {32, 2, 8, 1, false, true}, parts_32_five_min = {32, 4, 4, 1, false, true},
-                          parts_32_planes = {32, 1, 8, 2, true, false};
+                          parts_32_planes = {32, 1, 8, 2, true, false}, parts_16_planes = {16, 8, 4, 2, true, false};
 DEFINE_LATER(parts_16)
 DEFINE_LATER(parts_16_min)
 DEFINE_LATER(parts_32_min)
 DEFINE_LATER(parts_32_five_min)
 DEFINE_LATER(parts_32_planes)
+DEFINE_LATER(parts_16_planes)
 
 ALWAYS_INLINE __m256i iq4_xs_high(const uint8_t *unit, int part, int g, int h) {
     return iq4_high(iq4_xs_nibbles(unit, part, g, h));
@@ -150,8 +153,22 @@ ALWAYS_INLINE __m256i iq4_xs_low(const uint8_t *unit, int part, int g, int h) {
     return iq4_low(iq4_xs_nibbles(unit, part, g, h));
 }
 
+// The high and the low plane of a table's numbers.
+#define DEFINE_TABLE_PLANES(type, places)                                                                            \
+    ALWAYS_INLINE __m256i type##_high(const uint8_t *unit, int part, int g, int h) {                                 \
+        return table_high(type##_values, places(unit, part, g, h));                                                  \
+    }                                                                                                                \
+    ALWAYS_INLINE __m256i type##_low(const uint8_t *unit, int part, int g, int h) {                                  \
+        return table_low(type##_values, places(unit, part, g, h));                                                   \
+    }
+DEFINE_TABLE_PLANES(iq2, q3_k_weights)
+DEFINE_TABLE_PLANES(iq3_xxs, iq4_xs_nibbles)
+DEFINE_TABLE_PLANES(iq3_s, iq4_xs_nibbles)
+
 #define DEFINE_GEMM(type, shape, above, scales, ...)                                                                 \
-    DEFINE_TILE(type##_first, shape, ((struct type_256){panel_##type, scales, __VA_ARGS__}), true, QUAD)             \
+    DEFINE_GEMM_IN(type, panel_##type, shape, above, scales, __VA_ARGS__)
+#define DEFINE_GEMM_IN(type, panel, shape, above, scales, ...)                                                       \
+    DEFINE_TILE(type##_first, shape, ((struct type_256){panel, scales, __VA_ARGS__}), true, QUAD)                    \
     static void type##_quads(const void *x, size_t act_stride, size_t n_rows, size_t k, void *quads) {               \
         avx2_quads_256(x, act_stride, n_rows, k, above, shape.part, quads);                                          \
     }                                                                                                                \
@@ -173,3 +190,7 @@ DEFINE_GEMM(q4_k, parts_32_min, 0, q4_k_scales, q4_k_weights)
 DEFINE_GEMM(q5_k, parts_32_five_min, 0, q4_k_scales, q5_k_weights)
 DEFINE_GEMM(q6_k, parts_16, 32, q6_k_scales, q6_k_weights)
 DEFINE_GEMM(iq4_xs, parts_32_planes, 8, iq4_xs_scales, iq4_xs_high, iq4_xs_low)
+DEFINE_GEMM_IN(iq2, panel_q3_k, parts_16_planes, 8, q3_k_scales, iq2_high, iq2_low, IQ2_UNIT)
+DEFINE_GEMM_IN(iq1, panel_q3_k, parts_16, 16, q3_k_scales, iq1_weights, NULL, IQ1_UNIT)
+DEFINE_GEMM_IN(iq3_xxs, panel_iq4_xs, parts_32_planes, 8, iq4_xs_scales, iq3_xxs_high, iq3_xxs_low, IQ3_XXS_UNIT)
+DEFINE_GEMM_IN(iq3_s, panel_iq4_xs, parts_32_planes, 8, iq4_xs_scales, iq3_s_high, iq3_s_low, IQ3_S_UNIT)

@@ -3,7 +3,7 @@
 #ifndef RN_KERNELS_X86_K_BLOCKS_AVX2_H
 #define RN_KERNELS_X86_K_BLOCKS_AVX2_H
 
-#include "kernels/panels/panel_k.h"
+#include "kernels/panels/panel_iq.h"
 #include "kernels/x86/blocks_avx2.h"
 
 ALWAYS_INLINE __m256i load_line(const uint8_t *p) { return _mm256_loadu_si256((const void *)p); }
@@ -102,6 +102,24 @@ ALWAYS_INLINE const uint8_t *iq4_xs_scales(const uint8_t *unit, uint8_t *room, u
 }
 ALWAYS_INLINE __m256i iq4_xs_nibbles(const uint8_t *unit, int part, int g, int h) {
     return nibbles(unit + panel_iq4_xs.groups[0].at + 4 * PANEL_LINE * part, g, h);
+}
+
+// Types of a table (panels/panel_iq.h) ----------------------------------------------------------------------------------------
+
+// The numbers of a table of 16 at these places, as 16 * (high - 8) + low: both in [0, 15].
+ALWAYS_INLINE __m256i table_high(const int8_t *values, __m256i places) {
+    const __m128i v = _mm_xor_si128(_mm_loadu_si128((const void *)values), _mm_set1_epi8(-128));
+    const __m128i high = _mm_and_si128(_mm_srli_epi16(v, 4), _mm_set1_epi8(15));
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(high), places);
+}
+ALWAYS_INLINE __m256i table_low(const int8_t *values, __m256i places) {
+    const __m128i low = _mm_and_si128(_mm_loadu_si128((const void *)values), _mm_set1_epi8(15));
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(low), places);
+}
+// The numbers of IQ1 + 16.
+ALWAYS_INLINE __m256i iq1_weights(const uint8_t *unit, int part, int g, int h) {
+    const __m128i numbers = _mm_add_epi8(_mm_loadu_si128((const void *)iq1_values), _mm_set1_epi8(16));
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), q3_k_weights(unit, part, g, h));
 }
 
 #endif

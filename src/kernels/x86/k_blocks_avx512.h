@@ -1,11 +1,11 @@
 // kernels/x86/k_blocks_avx512.h - blocks of 256 out of panels: groups of weights, scales and minimums as bytes, in AVX-512 lanes.
 //
 // Group n (0..63) of a block holds numbers 4 n .. 4 n + 3 of 16 rows, as unsigned bytes: what the type takes off afterwards (Q3_K 4,
-// Q6_K 32; in IQ4_XS 128 were added to the table's numbers) is still in them. Where the bits lie: panels/panel_k.h.
+// Q6_K 32; in IQ4_XS 128, in IQ1 to IQ3 the largest number, were added to the table's) is still in them. Where the bits lie: panels/panel_k.h.
 #ifndef RN_KERNELS_X86_K_BLOCKS_AVX512_H
 #define RN_KERNELS_X86_K_BLOCKS_AVX512_H
 
-#include "kernels/panels/panel_k.h"
+#include "kernels/panels/panel_iq.h"
 #include "kernels/x86/lanes_avx512.h"
 #include "tensor/blocks.h"
 
@@ -82,10 +82,28 @@ ALWAYS_INLINE_512 __m512i q6_k_group(const struct k_round r, int n) {
 ALWAYS_INLINE_512 struct k_round iq4_xs_round(const uint8_t *unit, int h) {
     return (struct k_round){.low = unit + panel_iq4_xs.groups[0].at + PANEL_LINE * 8 * h};
 }
+// The numbers of a table of 16 at these places, `above` added.
+ALWAYS_INLINE_512 __m512i of_table(const int8_t *values, int above, __m512i places) {
+    const __m128i numbers = _mm_add_epi8(_mm_loadu_si128((const void *)values), _mm_set1_epi8((char)above));
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers), places);
+}
+ALWAYS_INLINE_512 __m512i iq4_xs_places(const struct k_round r, int n) {
+    return nibble(panel_line(r.low, n / 8 * 4 + n % 4), n / 4 % 2);
+}
 ALWAYS_INLINE_512 __m512i iq4_xs_group(const struct k_round r, int n) {
-    const __m128i signed_numbers = _mm_loadu_si128((const void *)iq4_values);
-    const __m512i numbers = _mm512_broadcast_i32x4(_mm_xor_si128(signed_numbers, _mm_set1_epi8(-128)));
-    return _mm512_shuffle_epi8(numbers, nibble(panel_line(r.low, n / 8 * 4 + n % 4), n / 4 % 2));
+    return of_table(iq4_values, 128, iq4_xs_places(r, n));
+}
+ALWAYS_INLINE_512 __m512i iq3_xxs_group(const struct k_round r, int n) {
+    return of_table(iq3_xxs_values, 62, iq4_xs_places(r, n));
+}
+ALWAYS_INLINE_512 __m512i iq3_s_group(const struct k_round r, int n) {
+    return of_table(iq3_s_values, 15, iq4_xs_places(r, n));
+}
+ALWAYS_INLINE_512 __m512i iq2_group(const struct k_round r, int n) {
+    return of_table(iq2_values, 43, q3_k_group(r, n));
+}
+ALWAYS_INLINE_512 __m512i iq1_group(const struct k_round r, int n) {
+    return of_table(iq1_values, 9, q3_k_group(r, n));
 }
 
 // Scales [part][16 rows], minimums [part / 4][16 rows][4]; a pointer to the scales -------------------------------------------

@@ -1,12 +1,13 @@
-// kernels/x86/matmul_k_avx2.c - Q2_K, Q3_K, Q4_K, Q5_K and Q6_K panels times rows of bytes.
+// kernels/x86/matmul_k_avx2.c - Q2_K, Q3_K, Q4_K, Q5_K, Q6_K and IQ1 panels times rows of bytes.
 //
 // Weights are unsigned bytes. The sums of two products that vpmaddubsw gives are added in 16 bits over a part of 16 or 32 numbers, then
 // one vpmaddwd multiplies by the part's scale. They fit:
 //   Q2_K   4 * 2 * 3 * 127 = 3,048               Q4_K   8 * 2 * 15 * 127 = 30,480
 //   Q3_K   (q - 4) as below: 4,064               Q5_K   4 * 2 * 31 * 127 = 31,496, half a part at a time
-//   Q6_K   (q - 32): 8 * 32 * 127 = 32,512
+//   Q6_K   (q - 32): 8 * 32 * 127 = 32,512       IQ1    (number + 16) 4 * 2 * 25 * 127 = 25,400
 // What Q3_K and Q6_K have too much, 4 or 32 times the sum of a, is taken off inside the 16 bits, each lane's share from the lane
 // (act_q8_k.pairs): additions wrap around, and only the end must fit.
+#include "kernels/panels/panel_iq.h"
 #include "kernels/panels/tiles.h"
 #include "kernels/x86/avx2.h"
 #include "kernels/x86/k_blocks_avx2.h"
@@ -21,6 +22,7 @@ struct k_type {
     bool has_min;
     const uint8_t *(*scales)(const uint8_t *unit, uint8_t *room, uint8_t *mins);
     __m256i (*weights)(const uint8_t *unit, int part, int g, int h);
+    float unit; // the fraction that d is multiplied by; 0: none
 };
 
 // The tile ------------------------------------------------------------------------------------------------------------------
@@ -94,7 +96,9 @@ ALWAYS_INLINE void tile_k(const struct k_type t, const int R, const uint8_t *pan
                 for (int r = 0; r < R; r++) {
                     __m256 *const to = &acc[r][first + h];
                     const __m256 d_a = splat_f32(act_at(act.d, 4 * b, r, act_stride));
-                    const __m256 scale = _mm256_mul_ps(load_f16(d + 16 * (first + h)), d_a);
+                    const __m256 half = load_f16(d + 16 * (first + h)),
+                                 d_w = t.unit > 0 ? _mm256_mul_ps(half, _mm256_set1_ps(t.unit)) : half;
+                    const __m256 scale = _mm256_mul_ps(d_w, d_a);
                     *to = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(isum[r][h]), *to);
                     if (!t.has_min) continue;
                     const int8_t *const sums =
@@ -114,3 +118,4 @@ DEFINE_TILED_MATMUL(avx2, q3_k, tile_k, K_TYPE(panel_q3_k, 16, 8, 4, 2, false, q
 DEFINE_TILED_MATMUL(avx2, q4_k, tile_k, K_TYPE(panel_q4_k, 32, 2, 8, 0, true, q4_k_scales, q4_k_weights))
 DEFINE_TILED_MATMUL(avx2, q5_k, tile_k, K_TYPE(panel_q5_k, 32, 4, 4, 0, true, q4_k_scales, q5_k_weights))
 DEFINE_TILED_MATMUL(avx2, q6_k, tile_k, K_TYPE(panel_q6_k, 16, 8, 4, 5, false, q6_k_scales, q6_k_weights))
+DEFINE_TILED_MATMUL(avx2, iq1, tile_k, K_TYPE(panel_q3_k, 16, 8, 4, 4, false, q3_k_scales, iq1_weights, IQ1_UNIT))

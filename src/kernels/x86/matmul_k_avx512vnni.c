@@ -1,14 +1,15 @@
 // kernels/x86/matmul_k_avx512vnni.c - panels of the types with blocks of 256 times rows of bytes, by vpdpbusd.
 //
-// Weights are unsigned bytes; what they have too much, 4 (Q3_K), 32 (Q6_K) or 128 (IQ4_XS), comes off by where a sum begins. A run is
+// Weights are unsigned bytes; what they have too much, 4 (Q3_K), 32 (Q6_K), 128 (IQ4_XS) or the largest number of a table (IQ1 to IQ3), comes off by where a sum begins. A run is
 // as many groups as share a scale, and in some types fewer: so few that their sum fits 16 bits, because then one vpdpwssd multiplies by
 // the scale and adds, in place of three operations (vpmulld is two):
-//   Q2_K   16 * 3 * 127 = 6,096      Q3_K   16 * 7 * 127 = 14,224      Q4_K   16 * 15 * 127 = 30,480
+//   Q2_K   16 * 3 * 127 = 6,096      Q3_K   16 * 7 * 127 = 14,224      Q4_K, IQ3_S   16 * 15 * 127 = 30,480
+//   IQ1    16 * 9 * 127 = 18,288
 //
 // Few rows: weights are unpacked in registers and used at once. More: a block is unpacked to bytes in the first-level cache and all rows
 // go over it, while the lines of the next one are fetched. A broadcast of activations costs a load as each product does, so two
 // panels share it when memory no longer counts; with fewer rows one panel, which is one stream, is the better.
-#include "kernels/panels/panel_k.h"
+#include "kernels/panels/panel_iq.h"
 #include "kernels/panels/tiles.h"
 #include "kernels/x86/avx512vnni.h"
 #include "kernels/x86/k_blocks_avx512.h"
@@ -24,6 +25,7 @@ struct k_type {
     const uint8_t *(*scales)(const uint8_t *unit, uint8_t *scales, uint8_t *mins);
     struct k_round (*round)(const uint8_t *unit, int h);
     __m512i (*group)(struct k_round r, int n);
+    float unit; // the fraction that d is multiplied by; 0: none
 };
 
 // A block of a panel: as it is packed, and as bytes its scales and minimums. If it is not unpacked on the way: its groups as bytes, and
@@ -67,10 +69,10 @@ ALWAYS_INLINE_512 struct act_block act_block_at(const struct k_type t, struct ac
     };
 }
 
-// Where the sums of each part begin so that they end without what the weights have too much: for a part of 32 in each even lane.
+// Where the sums of each part begin so that they end without what the weights have too much: for a run of 32 numbers in each even lane.
 ALWAYS_INLINE_512 void put_starts(const struct k_type t, const int16_t *pairs, int32_t *starts) {
     const __m512i of_16 = _mm512_madd_epi16(line_at(pairs), _mm512_set1_epi16((int16_t)-t.above));
-    _mm512_store_si512(starts, t.part == 16 ? of_16 : _mm512_add_epi32(of_16, _mm512_srli_epi64(of_16, 32)));
+    _mm512_store_si512(starts, t.n_run == 4 ? of_16 : _mm512_add_epi32(of_16, _mm512_srli_epi64(of_16, 32)));
 }
 
 // 16 scales, one a lane; for vpdpwssd with zeros beside them.
@@ -124,7 +126,8 @@ ALWAYS_INLINE_512 __m512i min_sum(const uint8_t *mins, const int8_t *sums, int n
 
 ALWAYS_INLINE_512 __m512 add_scaled(const struct k_type t, const struct block w, __m512i isum, const int8_t *sums,
                                     __m512 d_a, __m512 acc) {
-    acc = _mm512_fmadd_ps(_mm512_mul_ps(load_16_f16(w.d), d_a), _mm512_cvtepi32_ps(isum), acc);
+    const __m512 d = t.unit > 0 ? _mm512_mul_ps(load_16_f16(w.d), _mm512_set1_ps(t.unit)) : load_16_f16(w.d);
+    acc = _mm512_fmadd_ps(_mm512_mul_ps(d, d_a), _mm512_cvtepi32_ps(isum), acc);
     if (!t.has_min) return acc;
     const __m512 min = _mm512_mul_ps(load_16_f16(w.d + 32), d_a);
     return _mm512_fnmadd_ps(min, _mm512_cvtepi32_ps(min_sum(w.mins, sums, 256 / t.part)), acc);
@@ -298,3 +301,9 @@ DEFINE_MATMUL_K(q5_k, K_TYPE(panel_q5_k, 32, 8, false, 0, true, false, q4_k_scal
 DEFINE_MATMUL_K(q6_k, K_TYPE(panel_q6_k, 16, 4, false, 32, false, true, q6_k_scales, q6_k_round, q6_k_group))
 DEFINE_MATMUL_K(iq4_xs,
                 K_TYPE(panel_iq4_xs, 32, 8, false, 128, false, true, iq4_xs_scales, iq4_xs_round, iq4_xs_group))
+DEFINE_MATMUL_K(iq2, K_TYPE(panel_q3_k, 16, 4, false, 43, false, true, q3_k_scales, q3_k_round, iq2_group, IQ2_UNIT))
+DEFINE_MATMUL_K(iq1, K_TYPE(panel_q3_k, 16, 4, true, 9, false, true, q3_k_scales, q3_k_round, iq1_group, IQ1_UNIT))
+DEFINE_MATMUL_K(iq3_xxs, K_TYPE(panel_iq4_xs, 32, 8, false, 62, false, true, iq4_xs_scales, iq4_xs_round,
+                                iq3_xxs_group, IQ3_XXS_UNIT))
+DEFINE_MATMUL_K(iq3_s, K_TYPE(panel_iq4_xs, 32, 4, true, 15, false, true, iq4_xs_scales, iq4_xs_round, iq3_s_group,
+                              IQ3_S_UNIT))

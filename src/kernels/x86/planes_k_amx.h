@@ -23,6 +23,7 @@ struct k_type {
     bool has_min;
     const uint8_t *(*scales)(const uint8_t *unit, uint8_t *room, uint8_t *mins);
     __m512i (*weights)(const uint8_t *unit, int group);
+    float unit; // the fraction that d is multiplied by; 0: none
 };
 ALWAYS_INLINE_512 int n_planes(const struct k_type t) { return t.form >= HALF_SCALES ? 2 : 1; }
 
@@ -145,7 +146,8 @@ ALWAYS_INLINE_512 void unpack_quarter(const struct k_type t, const struct unpack
         unpack_part(t, u->unit, u->scales, part, u->to->planes);
 }
 ALWAYS_INLINE_512 void unpack_end(const struct k_type t, const struct unpacking *u) {
-    _mm512_store_ps(u->to->d, load_16_f16(u->d));
+    const __m512 d = load_16_f16(u->d);
+    _mm512_store_ps(u->to->d, t.unit > 0 ? _mm512_mul_ps(d, _mm512_set1_ps(t.unit)) : d);
     if (!t.has_min) return;
     unpack_mins(u->mins, 256 / t.part, u->to->mins);
     _mm512_store_ps(u->to->dmin, load_16_f16(u->d + 2 * PANEL_ROWS));

@@ -27,6 +27,15 @@
     AMX_GEMM(TENSOR_Q5_K, q5_k, 9),                                                \
     AMX_GEMM(TENSOR_Q6_K, q6_k, 9),                                                \
     AMX_GEMM(TENSOR_IQ4_XS, iq4_xs, 9),                                            \
+    AMX_GEMM(TENSOR_IQ2_XXS, iq2, 9),                                               \
+    AMX_GEMM(TENSOR_IQ2_XS, iq2, 9),                                                \
+    AMX_GEMM(TENSOR_IQ2_S, iq2, 9),                                                 \
+    AMX_GEMM(TENSOR_IQ1_S, iq1, 9),                                                 \
+    AMX_GEMM(TENSOR_IQ1_M, iq1, 9),                                                 \
+    AMX_GEMM(TENSOR_IQ3_XXS, iq3_xxs, 9),                                           \
+    AMX_GEMM(TENSOR_IQ3_S, iq3_s, 9),                                               \
+    AMX_GEMM(TENSOR_TQ1_0, q2_k, 9),                                                \
+    AMX_GEMM(TENSOR_TQ2_0, q2_k, 9),                                                \
     .kv[KV_BF16].attend = amx_kv_bf16_attend
 // clang-format on
 

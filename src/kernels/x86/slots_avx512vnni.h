@@ -7,6 +7,9 @@
 
 #define AVX512VNNI_MATMUL(act, type)                                                                                 \
     {"avx512vnni", act, panel_##type##_bytes, avx2_pack_##type, avx512vnni_matmul_##type}
+// A type in the panels of another, or of a table.
+#define AVX512VNNI_MATMUL_IN(panel, type)                                                                            \
+    {"avx512vnni", ACT_Q8_256, panel_##panel##_bytes, panel_##type##_pack, avx512vnni_matmul_##panel}
 // The types with blocks of 32 have a second way, for more rows than fit two passes of the first.
 #define AVX512VNNI_MATMUL_32(type)                                                                                   \
     {"avx512vnni",                                                                                                   \
@@ -34,6 +37,15 @@
     .matmul[TENSOR_Q5_K] = AVX512VNNI_MATMUL(ACT_Q8_256, q5_k),                                               \
     .matmul[TENSOR_Q6_K] = AVX512VNNI_MATMUL(ACT_Q8_256, q6_k),                                               \
     .matmul[TENSOR_IQ4_XS] = AVX512VNNI_MATMUL(ACT_Q8_256, iq4_xs),                                           \
+    .matmul[TENSOR_IQ2_XXS] = AVX512VNNI_MATMUL_IN(iq2, iq2_xxs),                                             \
+    .matmul[TENSOR_IQ2_XS] = AVX512VNNI_MATMUL_IN(iq2, iq2_xs),                                               \
+    .matmul[TENSOR_IQ2_S] = AVX512VNNI_MATMUL_IN(iq2, iq2_s),                                                 \
+    .matmul[TENSOR_IQ1_S] = AVX512VNNI_MATMUL_IN(iq1, iq1_s),                                                 \
+    .matmul[TENSOR_IQ1_M] = AVX512VNNI_MATMUL_IN(iq1, iq1_m),                                                 \
+    .matmul[TENSOR_IQ3_XXS] = AVX512VNNI_MATMUL_IN(iq3_xxs, iq3_xxs),                                         \
+    .matmul[TENSOR_IQ3_S] = AVX512VNNI_MATMUL_IN(iq3_s, iq3_s),                                               \
+    .matmul[TENSOR_TQ1_0] = AVX512VNNI_MATMUL_IN(q2_k, tq1_0),                                                \
+    .matmul[TENSOR_TQ2_0] = AVX512VNNI_MATMUL_IN(q2_k, tq2_0),                                                \
     .int8_probe = avx512vnni_int8_probe
 // clang-format on
 

@@ -2,7 +2,7 @@
 #ifndef RN_KERNELS_X86_UNPACK_K_AMX_H
 #define RN_KERNELS_X86_UNPACK_K_AMX_H
 
-#include "kernels/panels/panel_k.h"
+#include "kernels/panels/panel_iq.h"
 #include "kernels/x86/fields_amx.h"
 
 // Scales as bytes [part][16 rows], minimums [part / 4][16 rows][4] ----------------------------------------------------------
@@ -93,6 +93,28 @@ ALWAYS_INLINE_512 __m512i iq4_xs_weights(const uint8_t *unit, int group) {
                       (char)197, (char)217, (char)241)); // iq4_values + 128
     const __m512i v = line_at(unit + panel_iq4_xs.groups[0].at + PANEL_LINE * (group / 8 * 4 + group % 4));
     return _mm512_shuffle_epi8(numbers, field(v, group % 8 / 4 * 4, 0, 15));
+}
+
+// Types of a table (panels/panel_iq.h): its numbers at these places, a power of two added.
+ALWAYS_INLINE_512 __m512i of_table(const int8_t *values, int above, __m512i places) {
+    const __m128i numbers = _mm_add_epi8(_mm_loadu_si128((const void *)values), _mm_set1_epi8((char)above));
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers), places);
+}
+ALWAYS_INLINE_512 __m512i iq4_xs_places(const uint8_t *unit, int group) {
+    const __m512i v = line_at(unit + panel_iq4_xs.groups[0].at + PANEL_LINE * (group / 8 * 4 + group % 4));
+    return field(v, group % 8 / 4 * 4, 0, 15);
+}
+ALWAYS_INLINE_512 __m512i iq2_weights(const uint8_t *unit, int group) {
+    return of_table(iq2_values, 64, q3_k_weights(unit, group));
+}
+ALWAYS_INLINE_512 __m512i iq1_weights(const uint8_t *unit, int group) {
+    return of_table(iq1_values, 16, q3_k_weights(unit, group));
+}
+ALWAYS_INLINE_512 __m512i iq3_xxs_weights(const uint8_t *unit, int group) {
+    return of_table(iq3_xxs_values, 64, iq4_xs_places(unit, group));
+}
+ALWAYS_INLINE_512 __m512i iq3_s_weights(const uint8_t *unit, int group) {
+    return of_table(iq3_s_values, 16, iq4_xs_places(unit, group));
 }
 
 #endif
