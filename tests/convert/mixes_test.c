@@ -257,6 +257,7 @@ TEST(rules_that_cannot_be_honoured_are_refused) {
     } rows[] = {
         {"no such type", {"*", "Q9_0"}, "keep: *: Q9_0 is not a type of weights"},
         {"a mix is no type", {"*", "Q4_K_M"}, "keep: *: Q4_K_M is not a type of weights"},
+        {"not written", {"*", "IQ2_S"}, "keep: *: IQ2_S is read, but not written"},
         {"nothing matches", {"*.bias", "F16"}, "keep: no matrix matches *.bias"},
         {"rows do not fit",
          {"blk.3.attn_q.weight", "Q4_K"},

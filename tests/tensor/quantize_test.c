@@ -116,6 +116,19 @@ TEST(where_errors_have_weights_the_weighted_error_is_smaller_than_without) {
     }
 }
 
+TEST(ternary_weights_come_back_as_they_were) {
+    static const enum tensor_type types[] = {TENSOR_TQ1_0, TENSOR_TQ2_0};
+    static float x[N], back[N];
+    for (uint64_t j = 0; j < N; j++) // another scale, representable in F16, for each block
+        x[j] = (float)((int)(uniform(j, 14) * 3) - 1) * (0x1p-7f + (float)(j / K) * 0x1p-16f);
+    for (int i = 0; i < 2; i++) {
+        round_trip(types[i], x, NULL, back, N);
+        check_note("%s", tensor_type_info(types[i])->name);
+        for (size_t j = 0; j < N; j++)
+            if (!CHECK(back[j] == x[j])) break;
+    }
+}
+
 TEST(importance_of_zero_throughout_is_importance_alike) {
     static float x[K], zeros[K], ones[K], a[K], b[K];
     for (uint64_t j = 0; j < K; j++) x[j] = number(HEAVY, j), ones[j] = 1;
