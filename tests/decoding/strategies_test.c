@@ -181,7 +181,7 @@ TEST(an_embedding_pools_the_rows_it_says_it_reads) {
             for (int32_t n_before = 0; n_before < N_PROMPT; n_before += 4) {
                 if (rows[i].pooling == EMBED_FIRST && n_before) continue; // it has ended by then
                 float out[N_PROMPT][N_HIDDEN] = {{0}}, want[N_HIDDEN] = {0};
-                const struct embed_params params = {rows[i].pooling, false, false, N_HIDDEN, out[0]};
+                const struct embed_params params = {.pooling = rows[i].pooling, .n_row = N_HIDDEN, .out = out[0]};
                 struct report report = {0};
                 rn_error err = {0};
                 strategy *s;
