@@ -42,14 +42,15 @@ TEST(layers_with_a_window_are_planned_for_windows_and_more_context_fits) {
     rn_engine_info info, less;
     o.n_streams = 1;
     o.n_batch = 64;
-    // Three times, as below: until malloc() rounds as it did the time before.
-    if (model && plan_of(model, &o, &info) && plan_of(model, &o, &info) && plan_of(model, &o, &info)) {
+    if (model && plan_of(model, &o, &info)) {
         const uint64_t all = info.kv_bytes_per_token * (uint64_t)info.n_kv; // as if each layer kept every position
         check_note("%llu bytes, %llu with all positions", (unsigned long long)info.kv_bytes, (unsigned long long)all);
         CHECK_INT(info.n_ctx, 16384);
         CHECK(info.kv_bytes < all * 2 / 3);
         o.n_ctx = 16384;
-        o.memory_limit = all_bytes(&info);
+        // malloc() may round a few bytes of the tables up that it did not the time before; a page of positions has more.
+        o.memory_limit = all_bytes(&info) + 256;
+        CHECK(info.kv_bytes_per_token > 256);
         if (plan_of(model, &o, &less)) CHECK_INT(less.kv_bytes, info.kv_bytes);
     }
     rn_model_close(model);
