@@ -182,7 +182,7 @@ TEST(what_is_not_supported_is_named) {
 TEST(folders_and_files_without_a_processor_are_named) {
     struct pipeline p;
     rn_error err = {0};
-    CHECK_INT(preprocessor_open(temp_dir(), &p, &err), RN_E_IO);
+    CHECK_INT(preprocessor_open(temp_dir(), &p, &err), RN_E_UNSUPPORTED);
     CHECK_HAS(err.text, "no preprocessor_config.json, so takes no pictures");
     CHECK_INT(preprocessor_open(tests_path("media/resized.bin"), &p, &err), RN_E_UNSUPPORTED);
     CHECK_HAS(err.text, "need a model folder");

@@ -316,17 +316,19 @@ struct attention {
     struct guarded keys, values, q;
     size_t q_stride;
     uint8_t lo[MOST_Q], hi[MOST_Q];
-    float softcap, slope[MOST_Q];
+    float softcap, slope[MOST_Q], bias[MOST_Q * KV_BLOCK];
     int32_t offset[MOST_Q];
-    bool has_slopes;
+    bool has_slopes, has_biases;
 };
 
-// A softcap, slopes, or both.
+// A softcap, slopes or biases, or a softcap with one of them.
 static void bend(struct attention *a) {
     static const float caps[] = {50, 1, 0.01f};
-    const size_t how = below(3);
-    if (how != 0) a->softcap = caps[below(COUNT(caps))];
-    a->has_slopes = how != 1;
+    const size_t how = below(5);
+    if (how >= 2) a->softcap = caps[below(COUNT(caps))];
+    a->has_slopes = how == 0 || how == 2;
+    a->has_biases = how == 1 || how == 3;
+    for (size_t i = 0; i < a->n_q * KV_BLOCK; i++) a->bias[i] = below(512) == 0 ? NAN : 4 * uniform();
     for (size_t i = 0; i < a->n_q; i++) {
         a->slope[i] = below(16) == 0 ? NAN : uniform();
         a->offset[i] = (int32_t)below(40000) - 36000;
@@ -395,6 +397,7 @@ static void attend_two(const struct kv_codec_ops *codec, const struct attention 
                                              .softcap = a->softcap,
                                              .slope = a->has_slopes ? a->slope : NULL,
                                              .offset = a->has_slopes ? a->offset : NULL,
+                                             .bias = a->has_biases ? a->bias : NULL,
                                              .m = m,
                                              .l = l,
                                              .o = o,

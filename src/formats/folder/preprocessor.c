@@ -408,7 +408,7 @@ rn_status preprocessor_open(const char *folder, struct pipeline *out, rn_error *
                     package_shown_path(folder));
     rn_status st = find_file(folder, path, &found, err);
     if (st == RN_OK && !found)
-        st = fail(err, RN_E_IO, "%s: has no preprocessor_config.json, so takes no pictures",
+        st = fail(err, RN_E_UNSUPPORTED, "%s: has no preprocessor_config.json, so takes no pictures",
                   package_shown_path(folder));
     if (st != RN_OK) return st;
     st = map_file(path, &map, err);
