@@ -12,7 +12,7 @@ VALUES = {
     '--kv-type': (None, None, 'f32', 'q8', 'bf16'), '--cpu': (None, 'avx2'), '--load': (None, 'read'), '--no-repack': (None, True),
     '--verbose': (None, True), '--no-page': (None, True), '--drain-seconds': (120,), '--tls-cert': (None, None, None, 'cert.pem'),
     '--api-key-file': (None, 'keys', 'keys'), '--trusted-proxy': (None, None, '127.0.0.1', '::1/128'),
-    '--mcp': (None, 'http://127.0.0.1:9/mcp'), '--cors': (None, '*', 'https://chat.example'), '--allow-host': (None, 'chat.example'), '--access-log': ('none', 'access.log'),
+    '--mcp': (None, 'http://127.0.0.1:9/mcp'), '--allow-media-domain': (None, None, '127.0.0.1:9'), '--cors': (None, '*', 'https://chat.example'), '--allow-host': (None, 'chat.example'), '--access-log': ('none', 'access.log'),
     '--max-connections': (None, None, 10), '--max-connections-per-address': (None, 2), '--max-line': (None, 1024, 1 << 20),
     '--max-header-block': (None, 4096, 1 << 20), '--max-headers': (None, 16, 1024), '--max-header': (None, 512, 1 << 20),
     '--max-body': (None, 1), '--max-bodies': (None, 1, 64), '--header-seconds': (None, 0, 3600), '--body-seconds': (None, 0, 3600),
