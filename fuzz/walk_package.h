@@ -58,7 +58,12 @@ static inline void walk_layer(const struct hparams *hp, const struct layer_hpara
     must((l->flags & (LAYER_NO_FFN | LAYER_EXPERTS)) || l->n_ff > 0);
     if (l->flags & LAYER_RECURRENT) {
         must(hp->ssm_d_conv > 0 && hp->ssm_d_inner > 0 && l->n_head_kv == 0);
-        must(hp->ssm_n_head == 0 || (hp->ssm_d_inner % hp->ssm_n_head == 0 && hp->ssm_n_head % hp->ssm_n_group == 0));
+        must(hp->ssm_n_head == 0 || hp->ssm_d_inner % hp->ssm_n_head == 0);
+        must(hp->ssm_n_group == 0 || hp->ssm_n_head % hp->ssm_n_group == 0); // Mamba-1 has no groups
+        return;
+    }
+    if (l->flags & LAYER_NO_MIXER) {
+        must(l->n_head_kv == 0 && !(l->flags & LAYER_NO_FFN));
         return;
     }
     must(l->n_head_kv > 0 && l->n_head % l->n_head_kv == 0 && l->head_dim > 0 && l->head_dim_v > 0);

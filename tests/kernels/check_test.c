@@ -1,6 +1,7 @@
 // tests/kernels/check_test.c - every slot of every CPU set against ref, bit by bit, on data and shapes that kernels get wrong.
 // A slot of the table that no check covers fails the last test.
 #include "kernels/probe.h"
+#include "tensor/iq_blocks.h"
 #include "tests/kernels/harness.h"
 #include "tests/support/any_blocks.h"
 
@@ -56,6 +57,14 @@ static uint8_t any_exponent(enum data kind) {
     return (uint8_t)(kind == DATA_NOISE || is_plain() ? 118 + below(8) : kind == DATA_TINY ? below(5) : below(240));
 }
 
+// d of IQ1_M: a nibble of it in each of the block's last four 16-bit numbers.
+static void put_iq1_m_d(uint8_t *w, uint16_t half) {
+    for (size_t i = 0; i < 4; i++) {
+        uint8_t *const high = w + IQ1_M_BYTES - 7 + 2 * i;
+        *high = (uint8_t)((*high & 15) | (half >> 4 * i & 15) << 4);
+    }
+}
+
 // n_out rows of k weights in the file's layout.
 static void fill_weights(enum tensor_type type, uint8_t *w, size_t n_out, size_t k, enum data kind) {
     const struct tensor_type_info *const info = tensor_type_info(type);
@@ -68,6 +77,7 @@ static void fill_weights(enum tensor_type type, uint8_t *w, size_t n_out, size_t
         }
         fill_block(w, info->block_bytes, kind);
         if (type == TENSOR_MXFP4) w[0] = any_exponent(kind);
+        if (type == TENSOR_IQ1_M) put_iq1_m_d(w, any_half(kind));
         for (size_t i = 0; i < halves.n; i++) {
             const uint16_t half = any_half(kind);
             memcpy(w + halves.at[i], &half, 2);
