@@ -2,9 +2,10 @@
 """Pictures that requests name by their addresses: fetched from the hosts of --allow-media-domain alone, within limits, while other requests go on."""
 import http.server
 import json
+import pathlib
 import threading
 
-from serving import KEY, Folder, Server, check, equal, main, test, wait_until
+from serving import KEY, PROGRAM, Folder, Server, Skip, check, equal, main, test, wait_until
 from picture_requests import CAT, CHAT, DOG, GREEDY, part, post, say
 from seeing_model import make
 
@@ -68,6 +69,8 @@ class Pictures(http.server.BaseHTTPRequestHandler):
 
 class Host:
     def __enter__(self):
+        if not (pathlib.Path(PROGRAM).parent / 'runnel-pull').exists():
+            raise Skip('this build has no runnel-pull, for want of libcurl')
         Pictures.asked.clear()
         Pictures.held.clear()
         self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Pictures)
