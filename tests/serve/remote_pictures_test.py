@@ -167,5 +167,29 @@ def a_server_that_says_nothing_holds_up_nobody_else():
             check('nothing came for too long' in late[0]['error']['message'], late)
 
 
+def children(pid):
+    return sum(') ' in line and line.rsplit(') ', 1)[1].split()[1] == str(pid) for line in map(stat_of, pathlib.Path('/proc').glob('[0-9]*')))
+
+
+def stat_of(process):
+    try:
+        return (process / 'stat').read_text()
+    except OSError:     # it has ended
+        return ''
+
+
+@test
+def a_client_that_goes_ends_its_fetch():
+    with Folder() as folder, Host() as host:
+        make(folder / 'm')
+        with Server('-m', folder / 'm', '--allow-media-domain', f'127.0.0.1:{host.port}', program=True) as s:
+            client = s.connect()
+            client.request('POST', CHAT, 'Content-Type: application/json', f'Authorization: Bearer {KEY}', body=json.dumps({'messages': [named(f'{host.at}/never')]}))
+            wait_until(lambda: Pictures.asked, 'the picture is asked for')
+            equal(children(s.child.pid), 1)
+            client.close()
+            wait_until(lambda: children(s.child.pid) == 0, 'the process that fetches it has ended', 8)
+
+
 if __name__ == '__main__':
     main()
