@@ -100,30 +100,26 @@ static bool rule_takes(const char *rule, const char *host, const char *port, con
 
 typedef struct url_parts {
     CURLU *u;
-    char *scheme, *host, *port, *own_port, *user, *password;
+    char *scheme, *host, *port, *user, *password;
+    const char *own_port; // the scheme's
 } url_parts;
 
 static bool take_apart(url_parts *p, const char *url) {
-    CURLU *const plain = memory_noted(curl_url());
     *p = (url_parts){.u = memory_noted(curl_url())};
-    bool ok = curl_url_set(p->u, CURLUPART_URL, url, 0) == CURLUE_OK &&
-              curl_url_get(p->u, CURLUPART_SCHEME, &p->scheme, 0) == CURLUE_OK &&
-              (strcmp(p->scheme, "https") == 0 || strcmp(p->scheme, "http") == 0) &&
-              curl_url_get(p->u, CURLUPART_HOST, &p->host, 0) == CURLUE_OK &&
-              curl_url_get(p->u, CURLUPART_PORT, &p->port, CURLU_DEFAULT_PORT) == CURLUE_OK;
-    if (ok) {
-        ok = curl_url_set(plain, CURLUPART_SCHEME, p->scheme, 0) == CURLUE_OK &&
-             curl_url_set(plain, CURLUPART_HOST, p->host, 0) == CURLUE_OK &&
-             curl_url_get(plain, CURLUPART_PORT, &p->own_port, CURLU_DEFAULT_PORT) == CURLUE_OK;
-        curl_url_get(p->u, CURLUPART_USER, &p->user, 0);
-        curl_url_get(p->u, CURLUPART_PASSWORD, &p->password, 0);
-    }
-    curl_url_cleanup(plain);
-    return ok;
+    const bool ok = curl_url_set(p->u, CURLUPART_URL, url, 0) == CURLUE_OK &&
+                    curl_url_get(p->u, CURLUPART_SCHEME, &p->scheme, 0) == CURLUE_OK &&
+                    (strcmp(p->scheme, "https") == 0 || strcmp(p->scheme, "http") == 0) &&
+                    curl_url_get(p->u, CURLUPART_HOST, &p->host, 0) == CURLUE_OK &&
+                    curl_url_get(p->u, CURLUPART_PORT, &p->port, CURLU_DEFAULT_PORT) == CURLUE_OK;
+    if (!ok) return false;
+    p->own_port = strcmp(p->scheme, "https") == 0 ? "443" : "80";
+    curl_url_get(p->u, CURLUPART_USER, &p->user, 0);
+    curl_url_get(p->u, CURLUPART_PASSWORD, &p->password, 0);
+    return true;
 }
 
 static void free_parts(url_parts *p) {
-    char *const all[] = {p->scheme, p->host, p->port, p->own_port, p->user, p->password};
+    char *const all[] = {p->scheme, p->host, p->port, p->user, p->password};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) curl_free(all[i]);
     curl_url_cleanup(p->u);
 }

@@ -70,14 +70,7 @@ static bool take_draft_heads(void *target, const char *value, char *why) {
 }
 
 static bool add_media_host(void *target, const char *value, char *why) {
-    text_list *const list = &((server *)target)->media_hosts;
-    if (list->n == TEXT_LIST_ITEMS) {
-        snprintf(why, NUMBER_WHY, "is given more than %d times", TEXT_LIST_ITEMS);
-        return false;
-    }
-    if (!media_host_check(value, why, NUMBER_WHY)) return false;
-    list->items[list->n++] = value;
-    return true;
+    return media_host_check(value, why, NUMBER_WHY) && text_list_add(&((server *)target)->media_hosts, value, why);
 }
 
 static const option engine_rows[] = {

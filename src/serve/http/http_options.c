@@ -35,7 +35,7 @@ void http_connections_fit(http_options *o, int32_t n_requests) {
         o->max_connections_address = o->max_connections - o->max_connections / ADDRESS_PARTS;
 }
 
-static bool add_item(text_list *list, const char *value, char *why) {
+bool text_list_add(text_list *list, const char *value, char *why) {
     if (*value == '\0') {
         snprintf(why, NUMBER_WHY, "is empty");
         return false;
@@ -48,17 +48,17 @@ static bool add_item(text_list *list, const char *value, char *why) {
     return true;
 }
 static bool add_key(void *o, const char *value, char *why) {
-    return add_item(&((http_options *)o)->keys, value, why);
+    return text_list_add(&((http_options *)o)->keys, value, why);
 }
 static bool add_host(void *o, const char *value, char *why) {
-    return add_item(&((http_options *)o)->hosts, value, why);
+    return text_list_add(&((http_options *)o)->hosts, value, why);
 }
 static bool add_origin(void *o, const char *value, char *why) {
     if (strcmp(value, "*") != 0 && !strstr(value, "://")) {
         snprintf(why, NUMBER_WHY, "'%.64s' is neither * nor an origin like https://chat.example", value);
         return false;
     }
-    return add_item(&((http_options *)o)->origins, value, why);
+    return text_list_add(&((http_options *)o)->origins, value, why);
 }
 
 static bool add_mcp(void *o, const char *value, char *why) {
@@ -67,7 +67,7 @@ static bool add_mcp(void *o, const char *value, char *why) {
         snprintf(why, NUMBER_WHY, "is given more than %d times", MCP_SERVERS);
         return false;
     }
-    return mcp_url_check(value, why, NUMBER_WHY) && add_item(list, value, why);
+    return mcp_url_check(value, why, NUMBER_WHY) && text_list_add(list, value, why);
 }
 
 static bool add_proxy(void *o, const char *value, char *why) {

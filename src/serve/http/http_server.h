@@ -18,6 +18,8 @@ typedef struct text_list {
     const char *items[TEXT_LIST_ITEMS];
     size_t n;
 } text_list;
+// The text must outlive the list. False: it is empty, or the list is full; why (NUMBER_WHY bytes) has the reason.
+bool text_list_add(text_list *list, const char *value, char *why);
 
 // Limits as in docs/limits.md; 0 seconds: no limit.
 typedef struct http_options {
