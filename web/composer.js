@@ -25,15 +25,18 @@ export class Composer {
     this.fit();
   }
 
-  // Keeps the text if it could not be sent.
+  // onSend calls taken() when the text is part of the conversation. What it does not take stays; what is written afterwards, too.
   async submit() {
     const text = this.area.value, {files} = this.attached;
     if ((!text.trim() && !files.length) || this.isSending) return;
     this.isSending = true;
-    try {
-      if (await this.onSend(text, files) === false) return;
+    const taken = () => {
+      this.isSending = false;
       this.set('');
       this.attached.take([]);
+    };
+    try {
+      await this.onSend(text, files, taken);
     } finally {
       this.isSending = false;
       this.area.focus();

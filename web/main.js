@@ -250,30 +250,29 @@ async function open(id, message) {
   return null;
 }
 
-async function send(text, files = []) {
+async function send(text, files, taken) {
   await begun;
-  const name = draftName();
   if (!models.length) {
     notice.firstChild.textContent = t('The server cannot be reached: what you wrote stays here.');
-    return false;
+    return;
   }
   if (talk.last?.state === 'running' || talk.isCalling()) {
     toast(t('The answer is still coming: wait for it, or stop it (Escape).'));
-    return false;
+    return;
   }
+  const name = draftName(), more = files.length ? {files} : {}, isCompared = view === 'compare';
   try {
-    const more = files.length ? {files} : {};
-    if (view === 'compare') compare.started(text, await talk.send(text, undefined, compare.settings(talk.c.settings), more));
-    else await talk.send(text, undefined, undefined, more);
+    const sent = talk.send(text, undefined, isCompared ? compare.settings(talk.c.settings) : undefined, more);
+    taken();
     keepDraft(name, '');
+    const answers = await sent;
+    if (isCompared) compare.started(text, answers);
     announce(t('The answer begins.'));
     chat.toEnd();
     showRunning();
   } catch (e) {
     toast(e.message, {isError: true});
-    return false;
   }
-  return true;
 }
 
 async function neighbour(n) {

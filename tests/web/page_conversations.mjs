@@ -232,6 +232,32 @@ test(async function drafts_belong_to_their_conversation_and_survive_a_reload() {
   });
 });
 
+test(async function what_is_written_while_a_message_is_saved_stays_and_is_its_conversations() {
+  await using({}, async page => {
+    // A transaction that does not end: what the page saves waits for it.
+    await page.evaluate(() => new Promise(resolve => {
+      indexedDB.open('runnel').onsuccess = e => {
+        const stores = e.target.result.transaction([...e.target.result.objectStoreNames], 'readwrite');
+        const hold = () => { if (!window.letGo) stores.objectStore('messages').count().onsuccess = hold; };
+        hold();
+        resolve();
+      };
+    }));
+    await say(page, 'N');
+    await page.waitForFunction(() => document.querySelector('#input').value === '');
+    await page.locator('#input').pressSequentially('more');
+    await page.evaluate(() => { window.letGo = true; });
+    await done(page);
+    await saved(page);
+    await page.waitForFunction(() => location.hash.length > 1);
+    assert.equal(await page.inputValue('#input'), 'more');
+    await page.click('#new');
+    assert.equal(await page.inputValue('#input'), '', 'what was written in the first conversation is in a new one');
+    await page.locator('#conversations .open').first().click();
+    await page.waitForFunction(() => document.querySelector('#input').value === 'more');
+  });
+});
+
 test(async function answers_that_failed_or_say_nothing_are_not_sent_again() {
   await using({}, async page => {
     const bodies = await pace(page, 0);
