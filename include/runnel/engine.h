@@ -23,7 +23,8 @@ typedef struct rn_engine_options {
     // Kernel set by name ("ref", "avx2"); NULL: the best one. The library does not read
     // $RUNNEL_CPU.
     const char *cpu;
-    // Default RN_KV_F16.
+    // Default RN_KV_F16. Encoders, which have keys and values for the length of a step only, have
+    // RN_KV_F32.
     rn_kv_type kv_type;
     // Context length of one stream in tokens; 0: the model's, or the most that fits into memory. A
     // given length that does not fit is refused.

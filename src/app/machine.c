@@ -39,7 +39,7 @@ static bool add_adapter(void *target, const char *value, char *why) {
 
 const option machine_engine_rows[MACHINE_ENGINE_ROWS] = {
     {0, "kv-type", "f16|f32|q8|bf16", OPTION_CHOICE, offsetof(machine, kv_type),
-     .help = "how keys and values are kept (default f16)"},
+     .help = "how keys and values are kept (default f16); encoders, which keep none, have f32"},
     {0, "cpu", "SET", OPTION_TEXT, offsetof(machine, cpu),
      .help = "kernel set: ref, avx2, avx512, avx512vnni, amx, neon, neondot, neoni8mm (default: $RUNNEL_CPU, else "
              "the best here); the text is the same with each"},

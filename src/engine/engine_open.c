@@ -96,7 +96,9 @@ static rn_status open_backend(rn_engine *e, struct model_slot *l, rn_error *err)
     if (st == RN_OK) st = backend_supports(l->backend, model_program(l->program), err);
     if (st != RN_OK) return st;
     const int32_t n_groups = model_program(l->program)->n_groups;
-    for (int32_t g = 0; g < n_groups; g++) l->codec[g] = codec_of(e->opt.kv_type);
+    // An encoder has keys and values for the length of a step, so that nothing is gained by keeping less of them.
+    const enum kv_codec codec = model_slot_sees_whole_text(l) ? KV_F32 : codec_of(e->opt.kv_type);
+    for (int32_t g = 0; g < n_groups; g++) l->codec[g] = codec;
     kv_codecs_name(l->codec, n_groups, l->kv_name);
     return RN_OK;
 }

@@ -8,7 +8,7 @@ import os
 import pathlib
 import shutil
 
-from harness import Folder, check, equal, main, runnel, test
+from harness import Folder, Skip, check, equal, main, runnel, test
 from peer_rule import command, listed, peer
 
 ROOT = pathlib.Path(__file__).parent / 'encoders'
@@ -26,7 +26,7 @@ def golden(name):
 
 def embed(name, *args, texts=None, model=None):
     texts = texts or [g['text'] for g in golden(name) if 'query' not in g]
-    return [a['embedding'] for a in runnel('embed', '-m', model or ROOT / name, '--json', '--kv-type', 'f32', *args, *texts).ok().lines]
+    return [a['embedding'] for a in runnel('embed', '-m', model or ROOT / name, '--json', *args, *texts).ok().lines]
 
 
 def near(got, want, *what):
@@ -107,6 +107,26 @@ def the_first_numbers_of_an_embedding_have_length_1_again():
     rows, cut = (embed(name, *args, '--pooling', 'none', texts=['the cat'])[0] for args in ((), ('--dimensions', 3)))
     equal(cut, [row[:3] for row in rows])
     runnel('embed', '-m', ROOT / name, '--dimensions', 18, 'a').fails(2, '--dimensions: 18 is outside 1..17')
+
+
+def minilm():
+    folder = pathlib.Path(os.environ.get('RUNNEL_MODELS') or pathlib.Path.home() / '.cache/runnel-models') / 'all-MiniLM-L6-v2'
+    if not folder.exists():
+        raise Skip('all-MiniLM-L6-v2 is not here: shared models/get minilm-l6-v2')
+    return folder
+
+
+@test
+def all_minilm_l6_v2_gives_the_embeddings_of_sentence_transformers():
+    # minilm.json: transformers 5.23 in float32, the mean of the rows, scaled to length 1; texts up to 256 tokens, as the folder says.
+    want = json.loads((ROOT / 'minilm.json').read_text())
+    with Folder() as folder:
+        model = minilm()
+        runnel('convert', model, folder / 'minilm.gguf').ok()
+        of_folder, of_file = ([a['embedding'] for a in runnel('embed', '-m', m, '--json', *[w['text'] for w in want]).ok().lines] for m in (model, folder / 'minilm.gguf'))
+        equal(of_file, of_folder)
+        for w, got in zip(want, of_folder):
+            check(max(abs(a - b) for a, b in zip(w['out'], got)) < 3e-6, w['text'])
 
 
 def pairs(name, model=None):

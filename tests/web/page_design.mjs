@@ -91,6 +91,8 @@ test(async function one_button_sends_and_stops_and_the_context_is_measured() {
     await page.waitForSelector('#stop:visible');
     assert.deepEqual(await shown(), ['stop']);
     assert.equal(await page.getByRole('button', {name: /^Stop/}).count(), 1);
+    // A stopped answer without text would not be a part of the next prompt.
+    await page.waitForFunction(q => document.querySelector(q)?.innerText.includes('word2'), `${answers} .body`);
     await page.click('#stop');
     await done(page, 1, 'stopped');
     assert.deepEqual(await shown(), ['send']);
