@@ -15,13 +15,14 @@ struct embed_strategy {
 
 // Those that read one row read one row; the others all.
 static const struct {
-    bool reads_all, reads_first;
+    bool reads_all, reads_first, is_mean;
 } readings[] = {[EMBED_EACH] = {.reads_all = true},
-                [EMBED_MEAN] = {.reads_all = true},
+                [EMBED_MEAN] = {.reads_all = true, .is_mean = true},
                 [EMBED_FIRST] = {.reads_first = true},
                 [EMBED_LAST] = {0},
                 [EMBED_RANK] = {0},
-                [EMBED_RANK_FIRST] = {.reads_first = true}};
+                [EMBED_RANK_FIRST] = {.reads_first = true},
+                [EMBED_RANK_MEAN] = {.reads_all = true, .is_mean = true}};
 
 static bool reads(const struct embed_strategy *s, int32_t at) {
     if (readings[s->p.pooling].reads_all) return true;
@@ -41,7 +42,7 @@ static uint32_t prompt_wants(const strategy *base, int32_t at) {
 
 static void take_row(struct embed_strategy *s, int32_t at, const float *row) {
     const size_t n = s->p.n_row;
-    if (s->p.pooling != EMBED_MEAN || at == 0) {
+    if (!readings[s->p.pooling].is_mean || at == 0) {
         memcpy(s->p.out + (s->p.pooling == EMBED_EACH ? (size_t)at * n : 0), row, n * sizeof *row);
         return;
     }
@@ -69,7 +70,7 @@ static rn_status complete(const struct embed_strategy *s, rn_error *err) {
         for (size_t k = 0; k < n; k++)
             if (!isfinite(x[k]))
                 return fail(err, RN_E_FORMAT, "embedding: number %zu of row %zu is not finite", k, r);
-        for (size_t k = 0; s->p.pooling == EMBED_MEAN && k < n; k++) x[k] /= (float)s->n_prompt;
+        for (size_t k = 0; readings[s->p.pooling].is_mean && k < n; k++) x[k] /= (float)s->n_prompt;
         if (s->p.softmax) softmax(s->rowmath, x, n);
         for (size_t k = 0; s->p.sigmoid && k < n; k++) x[k] = (float)(1 / (1 + exp_f64(-(double)x[k])));
         if (s->p.normalize) normalize(x, n);

@@ -436,12 +436,13 @@ struct score_params {
 // Hidden states of the prompt's rows, or a reranker's scores, pooled into one row of floats or kept
 // apart.
 enum embed_pooling {
-    EMBED_EACH,      // one output row for each row of the prompt
-    EMBED_MEAN,      // their mean
-    EMBED_FIRST,     // that of the first
-    EMBED_LAST,      // that of the last
-    EMBED_RANK,      // the reranker's scores of the last
-    EMBED_RANK_FIRST // of the first (encoders)
+    EMBED_EACH,       // one output row for each row of the prompt
+    EMBED_MEAN,       // their mean
+    EMBED_FIRST,      // that of the first
+    EMBED_LAST,       // that of the last
+    EMBED_RANK,       // the reranker's scores of the last
+    EMBED_RANK_FIRST, // of the first (encoders)
+    EMBED_RANK_MEAN   // the mean of those of each row
 };
 struct embed_params {
     enum embed_pooling pooling;

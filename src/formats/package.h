@@ -150,6 +150,7 @@ struct hparams {
     enum normalization normalization;
     int32_t n_class; // scores of a reranker's head; 0: not stated, which means 1
     bool rank_raw;   // a pair's only score is not put into 0..1 by a sigmoid
+    bool rank_mean;  // an encoder's scores are the mean of its rows', not the first row's
     // Of a vision part (formats/vision/): numbers of a row's input vector. 0: not one.
     int32_t n_patch;
 };

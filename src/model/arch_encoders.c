@@ -105,6 +105,10 @@ static const struct tensor_spec modern_tensors[] = {
     {ROLE_RANK_NORM, "cls.norm.weight", DIM_EMBD, .optional = true},
     {ROLE_RANK_NORM_BIAS, "cls.norm.bias", DIM_EMBD, .optional = true},
     TENSORS_RANK};
+#define OPS_RANK_HIDDEN_GELU                                                                                         \
+    LINEAR(BUF_HIDDEN, BUF_RANK_HIDDEN, ROLE_RANK, ROLE_RANK_BIAS), {                                                \
+        OP_ACTIVATE, .src = BUF_RANK_HIDDEN, .dst = BUF_RANK_HIDDEN, .fn = ACT_FN_GELU, .when.if_role = ROLE_RANK    \
+    }
 static const struct op_spec modern_begin[] = {OPS_EMBED, OPS_EMBD_NORM};
 static const struct op_spec modern_layer[] = {
     {OP_LAYER_NORM, .src = BUF_X, .dst = BUF_NORMED, .vec = ROLE_ATTN_NORM, .vec2 = ROLE_ATTN_NORM_BIAS,
@@ -117,14 +121,13 @@ static const struct op_spec modern_layer[] = {
     LAYER_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM, ROLE_FFN_NORM_BIAS),
     OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_GELU),
     ADD(BUF_DELTA, BUF_X)};
-static const struct op_spec modern_end[] = {
-    OPS_LAST,
-    LAYER_NORM(BUF_LAST, BUF_HIDDEN, ROLE_OUTPUT_NORM, ROLE_OUTPUT_NORM_BIAS),
-    LINEAR(BUF_HIDDEN, BUF_RANK_HIDDEN, ROLE_RANK, ROLE_RANK_BIAS),
-    {OP_ACTIVATE, .src = BUF_RANK_HIDDEN, .dst = BUF_RANK_HIDDEN, .fn = ACT_FN_GELU, .when.if_role = ROLE_RANK},
-    {OP_LAYER_NORM, .src = BUF_RANK_HIDDEN, .dst = BUF_RANK_HIDDEN, .vec = ROLE_RANK_NORM,
-     .vec2 = ROLE_RANK_NORM_BIAS, .when.if_role = ROLE_RANK_NORM},
-    LINEAR(BUF_RANK_HIDDEN, BUF_RANK, ROLE_RANK_OUT, ROLE_RANK_OUT_BIAS)};
+static const struct op_spec modern_end[] = {OPS_LAST,
+                                            LAYER_NORM(BUF_LAST, BUF_HIDDEN, ROLE_OUTPUT_NORM, ROLE_OUTPUT_NORM_BIAS),
+                                            OPS_RANK_HIDDEN_GELU,
+                                            {OP_LAYER_NORM, .src = BUF_RANK_HIDDEN, .dst = BUF_RANK_HIDDEN,
+                                             .vec = ROLE_RANK_NORM, .vec2 = ROLE_RANK_NORM_BIAS,
+                                             .when.if_role = ROLE_RANK_NORM},
+                                            LINEAR(BUF_RANK_HIDDEN, BUF_RANK, ROLE_RANK_OUT, ROLE_RANK_OUT_BIAS)};
 const struct arch arch_modern = {TENSORS(modern_tensors), BEGIN(modern_begin), LAYER(modern_layer), END(modern_end),
                                  .rope_halves = true};
 
@@ -139,11 +142,15 @@ static const struct tensor_spec euro_tensors[] = {TENSORS_EMBD,
                                                   TENSORS_ATTENTION,
                                                   TENSORS_FFN_NORM,
                                                   TENSORS_FFN_GATED,
-                                                  {ROLE_OUTPUT_NORM, "output_norm.weight", DIM_EMBD}};
+                                                  {ROLE_OUTPUT_NORM, "output_norm.weight", DIM_EMBD},
+                                                  TENSORS_RANK};
 static const struct op_spec rms_begin[] = {OPS_EMBED};
 static const struct op_spec rms_layer[] = {RMS_LAYER};
-static const struct op_spec rms_end[] = {OPS_LAST, RMS_NORM(BUF_LAST, BUF_HIDDEN, ROLE_OUTPUT_NORM), OPS_RANK};
-const struct arch arch_euro = {TENSORS(euro_tensors), BEGIN(rms_begin), LAYER(rms_layer), END(rms_end),
+#define OPS_END_NORMED OPS_LAST, RMS_NORM(BUF_LAST, BUF_HIDDEN, ROLE_OUTPUT_NORM)
+static const struct op_spec euro_end[] = {OPS_END_NORMED, OPS_RANK_HIDDEN_GELU,
+                                          LINEAR(BUF_RANK_HIDDEN, BUF_RANK, ROLE_RANK_OUT, ROLE_RANK_OUT_BIAS)};
+static const struct op_spec rms_end[] = {OPS_END_NORMED};
+const struct arch arch_euro = {TENSORS(euro_tensors), BEGIN(rms_begin), LAYER(rms_layer), END(euro_end),
                                .rope_halves = true};
 
 // NeoBERT (2502.19587).

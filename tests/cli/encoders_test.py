@@ -12,12 +12,15 @@ from harness import Folder, Skip, check, equal, main, runnel, test
 from peer_rule import command, listed, peer
 
 ROOT = pathlib.Path(__file__).parent / 'encoders'
-EMBEDDERS = ('bert', 'roberta', 'distilbert', 'modernbert', 'nomic-bert', 'gte', 'jina3', 'eurobert', 'mpnet', 'jina2', 'neobert', 'nomic-bert-moe')
+EMBEDDERS = ('bert', 'roberta', 'distilbert', 'modernbert', 'nomic-bert', 'gte', 'jina3', 'eurobert', 'mpnet', 'jina2', 'neobert', 'nomic-bert-moe', 'gte-ntk',
+             'qwen2-whole', 'mistral-whole')
 RANKERS = ('bert-scores', 'xlm-roberta-scores')
-PAIRED = ('bert-pairs', 'xlm-roberta-pairs', 'modernbert-bias', 'xlm-unigram')      # their tokenizers join two texts, BERT's with token types
+HEADS = ('mpnet-scores', 'nomic-bert-scores', 'gte-scores', 'jina3-scores', 'eurobert-late', 'eurobert-bos')
+PAIRED = ('bert-pairs', 'xlm-roberta-pairs', 'modernbert-bias', 'xlm-unigram', *HEADS)      # their tokenizers join two texts, BERT's with token types
 WHOLE = ('embeddinggemma',)     # with sentence-transformers' modules, whose golden has embeddings
-# llama.cpp has another activation in nomic-bert, no biases in modern-bert, none of the sum of experts, and no mpnet.
-NOT_LLAMA_CPP = ('gte', 'modernbert-bias', 'nomic-bert-moe', 'mpnet')
+# llama.cpp has another activation in nomic-bert and no scores there, in jina-bert-v3 and eurobert, no biases in modern-bert, none of the sum of
+# experts, no windows in qwen2, and no mpnet.
+NOT_LLAMA_CPP = ('gte', 'gte-ntk', 'qwen2-whole', 'modernbert-bias', 'nomic-bert-moe', 'mpnet', *HEADS)
 
 
 def golden(name):
@@ -164,6 +167,10 @@ def what_a_class_does_not_compute_is_refused_by_name():
     with Folder() as folder:
         for i, (name, members, why) in enumerate((
                 ('modernbert-bias', {'classifier_pooling': 'mean'}, 'member classifier_pooling: "mean" is not supported, a head over the mean of rows; cls is'),
+                ('eurobert-late', {'classifier_pooling': 'mean'}, 'member classifier_pooling: "mean" is not supported, a head over the mean of rows; bos and late are'),
+                ('gte-ntk', {'rope_scaling': {'type': 'ntk', 'factor': 2.5, 'mixed_b': .6}}, 'member rope_scaling.mixed_b: is not supported; null is'),
+                ('gte-ntk', {'rope_scaling': {'type': 'ntk', 'factor': 1e6}, 'rope_theta': 1e9}, 'makes a base of 1e+15, limit 1e+12'),
+                ('bert', {'is_causal': True}, 'member is_causal: true is not supported in bert'),
                 ('modernbert-bias', {'classifier_activation': 'silu'}, 'member classifier_activation: "silu" is not supported; gelu is'),
                 ('jina2', {'position_embedding_type': 'absolute'}, 'member position_embedding_type: absolute is not supported'),
                 ('jina2', {'feed_forward_type': 'original'}, 'member feed_forward_type: original is not supported'),
@@ -260,6 +267,16 @@ def bits_do_not_depend_on_other_texts_threads_and_kernels():
         want = embed(name, '--parallel', 1, '-t', 1, texts=texts)
         for args in (('--parallel', 16, '-t', 2), ('--parallel', 5, '--cpu', 'ref'), ('--parallel', 3, '--no-repack')):
             equal(embed(name, *args, texts=texts), want, f'{name} {args}')
+
+
+@test
+def a_decoder_whose_rows_see_their_whole_text_is_an_encoder():
+    for name in ('qwen2-whole', 'mistral-whole'):
+        runnel('run', '-m', ROOT / name, '--ids', '5,6').fails(1, 'it makes embeddings and scores of them, and writes none')
+        with Folder() as folder:
+            causal = changed(folder / 'causal', name, is_causal=True)
+            (first, *_), (other, *_) = (embed(name, '--pooling', 'none', texts=[text], model=causal)[0] for text in ('the cat', 'the dog'))
+            equal(first, other)      # the first row sees itself alone
 
 
 @test

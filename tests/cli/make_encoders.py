@@ -12,9 +12,9 @@ import torch
 from plain_encoders import Jina2, Neo, NomicMoe
 from safetensors.torch import save_file
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
-from transformers import (BertConfig, BertForSequenceClassification, BertModel, DistilBertConfig, DistilBertModel, EuroBertConfig, EuroBertModel, Gemma3TextConfig, Gemma3TextModel, GteConfig, GteModel,
-                          JinaEmbeddingsV3Config, JinaEmbeddingsV3Model, ModernBertConfig, ModernBertForSequenceClassification, ModernBertModel, MPNetConfig, MPNetModel,
-                          NomicBertConfig, NomicBertModel, RobertaConfig, RobertaModel, XLMRobertaConfig, XLMRobertaForSequenceClassification)
+from transformers import (BertConfig, BertForSequenceClassification, BertModel, DistilBertConfig, DistilBertModel, EuroBertConfig, EuroBertForSequenceClassification, EuroBertModel, Gemma3TextConfig, Gemma3TextModel, GteConfig, GteForSequenceClassification, GteModel,
+                          JinaEmbeddingsV3Config, JinaEmbeddingsV3ForSequenceClassification, JinaEmbeddingsV3Model, MistralConfig, MistralModel, ModernBertConfig, ModernBertForSequenceClassification, ModernBertModel, MPNetConfig, MPNetForSequenceClassification, MPNetModel,
+                          NomicBertConfig, NomicBertForSequenceClassification, NomicBertModel, Qwen2Config, Qwen2Model, RobertaConfig, RobertaModel, XLMRobertaConfig, XLMRobertaForSequenceClassification)
 
 ROOT = pathlib.Path(__file__).parent / 'encoders'
 PIECES = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', 'the', 'cat', 'dog', 'sat', 'on', 'mat', 'a', 'b', 'c', '##s', '##a', '##b', '##ing', '.', ',', '!', 'run', 'in', 'ra', '##in']
@@ -58,7 +58,7 @@ def rounded(out):
 
 def make(name, model, seed, pair=None, texts=TEXTS, with_tokenizer=None):
     # Rows of RoBERTa that are padding (id 1) have no position of their own: no text has one.
-    folder, t = ROOT / name, tokenizer(PIECES[1::-1] if 'roberta' in name or name == 'mpnet' else PIECES[:2], *[pair] if pair else ())
+    folder, t = ROOT / name, tokenizer(PIECES[1::-1] if 'roberta' in name or 'mpnet' in name else PIECES[:2], *[pair] if pair else ())
     t = with_tokenizer or t
     randomize(model.eval(), random.Random(seed))
     model.save_pretrained(folder)
@@ -85,6 +85,19 @@ def make_plain(name, kind, seed, texts=TEXTS):
     ids = {text: t.encode(text).ids for text in texts}
     made = [{'text': text, 'ids': ids[text], 'out': rounded(model.rows(torch.tensor(ids[text])).tolist())} for text in texts]
     (folder / 'golden.json').write_text('[' + ',\n'.join(json.dumps(m) for m in made) + ']\n')
+
+
+def make_ntk(name, config, seed, base=5e5, factor=2.5):
+    """GTE as Alibaba-NLP published it: a class of its own, whose code scales rotation so; transformers has no such kind."""
+    if sys.argv[1:] and name not in sys.argv[1:]:
+        return
+    model, d = GteModel(config), config.hidden_size // config.num_attention_heads
+    model.rotary_emb.inv_freq.copy_(1 / ((base * factor) ** (torch.arange(0, d, 2).float() / d)) / factor ** (2 / d))
+    make(name, model, seed)
+    file = ROOT / name / 'config.json'
+    own = {'architectures': ['NewModel'], 'model_type': 'new', 'rope_theta': base, 'rope_scaling': {'type': 'ntk', 'factor': factor}, 'position_embedding_type': 'rope',
+           'layer_norm_type': 'layer_norm', 'pack_qkv': True, 'logn_attention_scale': False, 'logn_attention_clip1': False, 'unpad_inputs': False}
+    file.write_text(json.dumps({**{k: v for k, v in json.loads(file.read_text()).items() if k != 'rope_parameters'}, **own}, indent=1) + '\n')
 
 
 def add_modules(name, width, widths, window):
@@ -146,6 +159,18 @@ def main():
                              use_bidirectional_attention=True)
     make('embeddinggemma', Gemma3TextModel(gemma), 18, texts=FAR)
     add_modules('embeddinggemma', 24, [31, 17], 6)
+    make_ntk('gte-ntk', GteConfig(**{**even, 'type_vocab_size': 2}), 28)
+    scored = {'num_labels': 1}
+    make('mpnet-scores', MPNetForSequenceClassification(MPNetConfig(**{**SIZES, 'max_position_embeddings': 64}, **scored)), 21, '[CLS] $A [SEP] [SEP] $B [SEP]')
+    make('nomic-bert-scores', NomicBertForSequenceClassification(NomicBertConfig(**even, **scored)), 22, '[CLS] $A [SEP] $B [SEP]')
+    make('gte-scores', GteForSequenceClassification(GteConfig(**even, **scored)), 23, '[CLS] $A [SEP] $B [SEP]')
+    make('jina3-scores', JinaEmbeddingsV3ForSequenceClassification(JinaEmbeddingsV3Config(**even, **scored)), 24, '[CLS] $A [SEP] $B [SEP]')
+    for pooling in ('late', 'bos'):
+        make(f'eurobert-{pooling}', EuroBertForSequenceClassification(EuroBertConfig(**even, num_key_value_heads=3, classifier_pooling=pooling, **scored)), 25, '[CLS] $A [SEP] $B [SEP]')
+    # Decoders whose rows see their whole text. Only with this kind of attention does transformers heed is_causal.
+    own = {**even, 'num_key_value_heads': 1, 'is_causal': False, 'attn_implementation': 'eager'}
+    make('qwen2-whole', Qwen2Model(Qwen2Config(**own, use_sliding_window=True, sliding_window=5, max_window_layers=2)), 26, texts=FAR)
+    make('mistral-whole', MistralModel(MistralConfig(**{**own, 'sliding_window': None})), 27, texts=FAR)
     make_plain('jina2', Jina2, 15, FAR)
     make_plain('neobert', Neo, 16)
     make_plain('nomic-bert-moe', NomicMoe, 17)

@@ -363,23 +363,34 @@ static rn_status read_rank_activation(struct hf_config *c, const struct json_nod
     return RN_OK;
 }
 
+// Which rows a head reads: the first, or each, whose scores' mean counts ("late", what EuroBERT has where nothing is said).
+static rn_status read_rank_pooling(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char *const names[] = {"classifier_pooling", "clf_pooling"};
+    const struct json_node *v = NULL;
+    const char *name = names[0];
+    for (size_t i = 0; !v && i < sizeof names / sizeof *names; i++) v = json_member(root, name = names[i]);
+    const bool is_euro = strcmp(c->arch->gguf_name, "eurobert") == 0;
+    c->raw.hp.rank_mean = is_euro && (!v || json_is(v, "late"));
+    if (!v || c->raw.hp.rank_mean || json_is(v, is_euro ? "bos" : "cls")) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "member %s: \"%.*s\" is not supported%s", name, config_shown(v),
+                v->kind == JSON_STRING ? v->text : "",
+                is_euro ? ", a head over the mean of rows; bos and late are"
+                        : ", a head over the mean of rows; cls is");
+}
+
 // How many scores a class of transformers that makes some has: one for each label, of which there are two where nothing is said.
 static rn_status read_classes(struct hf_config *c, const struct json_node *root, rn_error *err) {
     static const char member[] = "num_labels";
     const struct json_node *const labels = json_member(root, "id2label"), *const n = json_member(root, member);
     int64_t count = labels && labels->kind == JSON_OBJECT ? labels->n_items : 2;
     if (!makes_scores(c->arch)) return RN_OK;
-    const struct json_node *const pooling = json_member(root, "classifier_pooling"), *const act = json_member(
-                                                                                         root,
-                                                                                         "classifier_activation");
-    if (pooling && !json_is(pooling, "cls"))
-        return fail(err, RN_E_UNSUPPORTED,
-                    "member classifier_pooling: \"%.*s\" is not supported, a head over the mean of rows; cls is",
-                    config_shown(pooling), pooling->kind == JSON_STRING ? pooling->text : "");
+    const struct json_node *const act = json_member(root, "classifier_activation");
+    rn_status st = read_rank_pooling(c, root, err);
+    if (st != RN_OK) return st;
     if (act && !json_is(act, "gelu"))
         return fail(err, RN_E_UNSUPPORTED, "member classifier_activation: \"%.*s\" is not supported; gelu is",
                     config_shown(act), act->kind == JSON_STRING ? act->text : "");
-    const rn_status st = n && !labels ? json_int(n, 1, HPARAM_MAX_CLASSES, &count, err) : RN_OK;
+    st = n && !labels ? json_int(n, 1, HPARAM_MAX_CLASSES, &count, err) : RN_OK;
     if (st != RN_OK) return fail_in(err, st, "member %s", member);
     if (count < 1 || count > HPARAM_MAX_CLASSES)
         return fail(err, RN_E_LIMIT, "member id2label: %" PRId64 " labels, outside 1..%d", count, HPARAM_MAX_CLASSES);

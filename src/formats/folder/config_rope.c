@@ -134,12 +134,31 @@ static rn_status read_alpha(struct hf_config *c, const struct json_node *rope, s
     return RN_OK;
 }
 
+// GTE: "NTK-aware" scaling for a fixed factor f: the base times f, and all frequencies through f^(2 / d) (modeling.py of Alibaba-NLP's new-impl).
+static rn_status read_ntk(struct hf_config *c, const struct json_node *rope, struct package *p, rn_error *err) {
+    struct hparams *hp = &c->raw.hp;
+    const int32_t d = hp->head_dim ? hp->head_dim : hp->n_head ? hp->n_embd / hp->n_head : 0;
+    const struct json_node *const mixed = json_member(rope, "mixed_b");
+    (void)p;
+    if (mixed && mixed->kind != JSON_NULL)
+        return fail(err, RN_E_UNSUPPORTED, "member %s.mixed_b: is not supported; null is", c->raw.rope_object);
+    const double f = (double)hp->rope_factor, theta = hp->rope_theta != 0 ? (double)hp->rope_theta : 10000,
+                 most = hparam_row_at(AT(hp.rope_theta))->max;
+    if (d < 2 || theta * f > most)
+        return fail(err, RN_E_FORMAT, "%s: %g makes a base of %g, limit %g",
+                    hparam_name_of(&c->raw, "rope.factor").text, f, theta * f, most);
+    hp->rope_theta = (float)(theta * f);
+    hp->rope_factor = (float)rope_power(f, 2.0 / d);
+    return RN_OK;
+}
+
 struct rope_type {
     const char *name;
     enum rope_scaling scaling;
     bool has_factor;
     rn_status (*read)(struct hf_config *c, const struct json_node *rope, struct package *p,
                       rn_error *err); // NULL: nothing more to read
+    const char *only;                 // the architecture that has it; NULL: any
 };
 static const struct rope_type types[] = {
     {"default", ROPE_SCALING_NONE},
@@ -151,8 +170,11 @@ static const struct rope_type types[] = {
     {"mrope", ROPE_SCALING_NONE}, // sections for image coordinates; in text the coordinates are equal
     {"proportional", ROPE_SCALING_NONE, false, read_proportional},
     {"dynamic", ROPE_SCALING_NONE, false, read_alpha},
+    {"ntk", ROPE_SCALING_LINEAR, true, read_ntk, "nomic-bert"},
 };
 enum { N_TYPES = sizeof types / sizeof *types };
+
+static bool is_of(const struct hf_arch *a, const char *only) { return !only || strcmp(a->gguf_name, only) == 0; }
 
 static rn_status find_type(const struct hf_config *c, const struct json_node *rope, const struct rope_type **out,
                            rn_error *err) {
@@ -160,7 +182,7 @@ static rn_status find_type(const struct hf_config *c, const struct json_node *ro
     const rn_status st = config_string(rope, json_member(rope, "rope_type") ? "rope_type" : "type", &type, err);
     if (st != RN_OK) return fail_in(err, st, "member %s", c->raw.rope_object);
     size_t i = 0;
-    while (type && i < N_TYPES && !json_is(type, types[i].name)) i++;
+    while (type && i < N_TYPES && !(json_is(type, types[i].name) && is_of(c->arch, types[i].only))) i++;
     if (i == N_TYPES)
         return fail(
             err, RN_E_UNSUPPORTED,

@@ -92,7 +92,6 @@ static const struct {
     {"nomic-bert-moe", "moe_every_n_layers", "2"},
     {"nomic-bert-moe", "num_shared_experts", "0"},
     {"nomic-bert-moe", "moe_normalize_expert_weights", "false"},
-    {"eurobert", "clf_pooling", "null", "late"},
     {"neo-bert", "rope", "true"},
     {"neo-bert", "rms_norm", "true"},
     {"mamba2", "rms_norm", "true"},

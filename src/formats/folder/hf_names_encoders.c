@@ -19,15 +19,13 @@
 #define POSITIONS(form) WEIGHT("embeddings.position_embeddings", "position_embd", HF_ALWAYS, form)
 
 static const struct hf_tensor_row bert[] = {BERT, POSITIONS(HF_AS_IT_IS), LEFT_OUT("pooler.*"), LEFT_OUT("cls.*")};
-static const struct hf_tensor_row bert_scores[] = {BERT, POSITIONS(HF_AS_IT_IS),
-                                                   BOTH("pooler.dense", "cls", HF_ALWAYS),
-                                                   BOTH("classifier", "cls.output", HF_ALWAYS)};
+#define BERT_HEAD BOTH("pooler.dense", "cls", HF_ALWAYS), BOTH("classifier", "cls.output", HF_ALWAYS)
+static const struct hf_tensor_row bert_scores[] = {BERT, POSITIONS(HF_AS_IT_IS), BERT_HEAD};
 // RoBERTa (1907.11692): rows 0 and 1 of the positions belong to padding.
 static const struct hf_tensor_row roberta[] = {BERT, POSITIONS(HF_WITHOUT_FIRST_TWO), LEFT_OUT("pooler.*"),
                                                LEFT_OUT("lm_head.*")};
-static const struct hf_tensor_row roberta_scores[] = {BERT, POSITIONS(HF_WITHOUT_FIRST_TWO),
-                                                      BOTH("classifier.dense", "cls", HF_ALWAYS),
-                                                      BOTH("classifier.out_proj", "cls.output", HF_ALWAYS)};
+#define ROBERTA_HEAD BOTH("classifier.dense", "cls", HF_ALWAYS), BOTH("classifier.out_proj", "cls.output", HF_ALWAYS)
+static const struct hf_tensor_row roberta_scores[] = {BERT, POSITIONS(HF_WITHOUT_FIRST_TWO), ROBERTA_HEAD};
 
 #undef LAYER
 #define LAYER "transformer.layer.%d."
@@ -47,21 +45,20 @@ static const struct hf_tensor_row distilbert[] = {DISTILBERT, LEFT_OUT("vocab_tr
 // MPNet (2004.09297): attention has names of its own, and a bias by distance that all layers share.
 #undef LAYER
 #define LAYER "encoder.layer.%d."
-static const struct hf_tensor_row mpnet[] = {WEIGHT("embeddings.word_embeddings", "token_embd", HF_ALWAYS),
-                                             POSITIONS(HF_WITHOUT_FIRST_TWO),
-                                             BOTH("embeddings.LayerNorm", "token_embd_norm", HF_ALWAYS),
-                                             LEFT_OUT("embeddings.position_ids"),
-                                             WEIGHT("encoder.relative_attention_bias", "attn_rel_b", HF_ALWAYS),
-                                             BOTH(LAYER "attention.attn.q", B "attn_q", HF_ALWAYS),
-                                             BOTH(LAYER "attention.attn.k", B "attn_k", HF_ALWAYS),
-                                             BOTH(LAYER "attention.attn.v", B "attn_v", HF_ALWAYS),
-                                             BOTH(LAYER "attention.attn.o", B "attn_output", HF_ALWAYS),
-                                             BOTH(LAYER "attention.LayerNorm", B "attn_output_norm", HF_ALWAYS),
-                                             BOTH(LAYER "intermediate.dense", B "ffn_up", HF_ALWAYS),
-                                             BOTH(LAYER "output.dense", B "ffn_down", HF_ALWAYS),
-                                             BOTH(LAYER "output.LayerNorm", B "layer_output_norm", HF_ALWAYS),
-                                             LEFT_OUT("pooler.*"),
-                                             LEFT_OUT("lm_head.*")};
+#define MPNET                                                                                                        \
+    WEIGHT("embeddings.word_embeddings", "token_embd", HF_ALWAYS), POSITIONS(HF_WITHOUT_FIRST_TWO),                  \
+        BOTH("embeddings.LayerNorm", "token_embd_norm", HF_ALWAYS), LEFT_OUT("embeddings.position_ids"),             \
+        WEIGHT("encoder.relative_attention_bias", "attn_rel_b", HF_ALWAYS),                                          \
+        BOTH(LAYER "attention.attn.q", B "attn_q", HF_ALWAYS),                                                       \
+        BOTH(LAYER "attention.attn.k", B "attn_k", HF_ALWAYS),                                                       \
+        BOTH(LAYER "attention.attn.v", B "attn_v", HF_ALWAYS),                                                       \
+        BOTH(LAYER "attention.attn.o", B "attn_output", HF_ALWAYS),                                                  \
+        BOTH(LAYER "attention.LayerNorm", B "attn_output_norm", HF_ALWAYS),                                          \
+        BOTH(LAYER "intermediate.dense", B "ffn_up", HF_ALWAYS),                                                     \
+        BOTH(LAYER "output.dense", B "ffn_down", HF_ALWAYS),                                                         \
+        BOTH(LAYER "output.LayerNorm", B "layer_output_norm", HF_ALWAYS), LEFT_OUT("pooler.*")
+static const struct hf_tensor_row mpnet[] = {MPNET, LEFT_OUT("lm_head.*")};
+static const struct hf_tensor_row mpnet_scores[] = {MPNET, ROBERTA_HEAD};
 
 // Jina's Embeddings 2 (2310.19923): no positions; the gate lies above what it gates.
 #define JINA2                                                                                                        \
@@ -77,8 +74,7 @@ static const struct hf_tensor_row mpnet[] = {WEIGHT("embeddings.word_embeddings"
         WEIGHT(LAYER "mlp.gated_layers", B "ffn_up", HF_ALWAYS, HF_SECOND_HALF),                                     \
         BOTH(LAYER "mlp.wo", B "ffn_down", HF_ALWAYS), BOTH(LAYER "mlp.layernorm", B "layer_output_norm", HF_ALWAYS)
 static const struct hf_tensor_row jina2[] = {JINA2, LEFT_OUT("pooler.*"), LEFT_OUT("cls.*")};
-static const struct hf_tensor_row jina2_scores[] = {JINA2, BOTH("pooler.dense", "cls", HF_ALWAYS),
-                                                    BOTH("classifier", "cls.output", HF_ALWAYS)};
+static const struct hf_tensor_row jina2_scores[] = {JINA2, BERT_HEAD};
 
 // ModernBERT (2412.13663): the first layer has no norm before attention.
 #define MAY_BIAS(name, gguf) BIAS(name, gguf, HF_OPTIONAL)
@@ -109,16 +105,17 @@ static const struct hf_tensor_row modern_scores[] = {MODERN,
         BOTH("emb_ln", "token_embd_norm", HF_ALWAYS), WEIGHT(LAYER "attn.Wqkv", B "attn_qkv", HF_ALWAYS),            \
         MAY_BIAS(LAYER "attn.Wqkv", B "attn_qkv"), WEIGHT(LAYER "attn.out_proj", B "attn_output", HF_ALWAYS),        \
         MAY_BIAS(LAYER "attn.out_proj", B "attn_output"), BOTH(LAYER "norm1", B "attn_output_norm", HF_ALWAYS),      \
-        BOTH(LAYER "norm2", B "layer_output_norm", HF_ALWAYS), LEFT_OUT("pooler.*"), LEFT_OUT("cls.*")
-static const struct hf_tensor_row nomic[] = {NOMIC,
-                                             WEIGHT(LAYER "mlp.fc12", B "ffn_gate", HF_ALWAYS),
-                                             MAY_BIAS(LAYER "mlp.fc12", B "ffn_gate"),
-                                             WEIGHT(LAYER "mlp.fc11", B "ffn_up", HF_ALWAYS),
-                                             MAY_BIAS(LAYER "mlp.fc11", B "ffn_up"),
-                                             WEIGHT(LAYER "mlp.fc2", B "ffn_down", HF_ALWAYS),
-                                             MAY_BIAS(LAYER "mlp.fc2", B "ffn_down")};
+        BOTH(LAYER "norm2", B "layer_output_norm", HF_ALWAYS)
+#define NOMIC_GATED                                                                                                  \
+    NOMIC, WEIGHT(LAYER "mlp.fc12", B "ffn_gate", HF_ALWAYS), MAY_BIAS(LAYER "mlp.fc12", B "ffn_gate"),              \
+        WEIGHT(LAYER "mlp.fc11", B "ffn_up", HF_ALWAYS), MAY_BIAS(LAYER "mlp.fc11", B "ffn_up"),                     \
+        WEIGHT(LAYER "mlp.fc2", B "ffn_down", HF_ALWAYS), MAY_BIAS(LAYER "mlp.fc2", B "ffn_down")
+static const struct hf_tensor_row nomic[] = {NOMIC_GATED, LEFT_OUT("pooler.*"), LEFT_OUT("cls.*")};
+static const struct hf_tensor_row nomic_scores[] = {NOMIC_GATED, BERT_HEAD};
 static const struct hf_tensor_row nomic_moe[] = {
     NOMIC,
+    LEFT_OUT("pooler.*"),
+    LEFT_OUT("cls.*"),
     WEIGHT(LAYER "mlp.fc1", B "ffn_up", HF_DENSE),
     BIAS(LAYER "mlp.fc1", B "ffn_up", HF_DENSE | HF_OPTIONAL),
     WEIGHT(LAYER "mlp.fc2", B "ffn_down", HF_DENSE),
@@ -129,48 +126,41 @@ static const struct hf_tensor_row nomic_moe[] = {
     BIAS(LAYER "mlp.experts", B "ffn_exps", HF_EXPERTS | HF_OPTIONAL)};
 
 // Jina's Embeddings 3 (2409.10173), without its adapters.
-static const struct hf_tensor_row jina3[] = {WEIGHT("embeddings.word_embeddings", "token_embd", HF_ALWAYS),
-                                             WEIGHT("embeddings.token_type_embeddings", "token_types", HF_ALWAYS),
-                                             BOTH("emb_ln", "token_embd_norm", HF_ALWAYS),
-                                             BOTH(LAYER "mixer.Wqkv", B "attn_qkv", HF_ALWAYS),
-                                             BOTH(LAYER "mixer.out_proj", B "attn_output", HF_ALWAYS),
-                                             BOTH(LAYER "norm1", B "attn_output_norm", HF_ALWAYS),
-                                             BOTH(LAYER "mlp.fc1", B "ffn_up", HF_ALWAYS),
-                                             BOTH(LAYER "mlp.fc2", B "ffn_down", HF_ALWAYS),
-                                             BOTH(LAYER "norm2", B "layer_output_norm", HF_ALWAYS),
-                                             LEFT_OUT("pooler.*"),
-                                             LEFT_OUT("lm_head.*")};
+#define JINA3                                                                                                        \
+    WEIGHT("embeddings.word_embeddings", "token_embd", HF_ALWAYS),                                                   \
+        WEIGHT("embeddings.token_type_embeddings", "token_types", HF_ALWAYS),                                        \
+        BOTH("emb_ln", "token_embd_norm", HF_ALWAYS), BOTH(LAYER "mixer.Wqkv", B "attn_qkv", HF_ALWAYS),             \
+        BOTH(LAYER "mixer.out_proj", B "attn_output", HF_ALWAYS),                                                    \
+        BOTH(LAYER "norm1", B "attn_output_norm", HF_ALWAYS), BOTH(LAYER "mlp.fc1", B "ffn_up", HF_ALWAYS),          \
+        BOTH(LAYER "mlp.fc2", B "ffn_down", HF_ALWAYS), BOTH(LAYER "norm2", B "layer_output_norm", HF_ALWAYS)
+static const struct hf_tensor_row jina3[] = {JINA3, LEFT_OUT("pooler.*"), LEFT_OUT("lm_head.*")};
+static const struct hf_tensor_row jina3_scores[] = {JINA3, ROBERTA_HEAD};
 
 // GTE (2407.19669): gates lie below what they gate.
 #undef LAYER
 #define LAYER "encoder.layer.%d."
-static const struct hf_tensor_row gte[] = {WEIGHT("embeddings.word_embeddings", "token_embd", HF_ALWAYS),
-                                           WEIGHT("embeddings.token_type_embeddings", "token_types", HF_OPTIONAL),
-                                           BOTH("embeddings.LayerNorm", "token_embd_norm", HF_ALWAYS),
-                                           LEFT_OUT("embeddings.position_ids"),
-                                           BOTH(LAYER "attention.qkv_proj", B "attn_qkv", HF_ALWAYS),
-                                           BOTH(LAYER "attention.o_proj", B "attn_output", HF_ALWAYS),
-                                           BOTH(LAYER "attn_ln", B "attn_output_norm", HF_ALWAYS),
-                                           WEIGHT(LAYER "mlp.up_gate_proj", B "ffn_gate", HF_ALWAYS, HF_SECOND_HALF),
-                                           WEIGHT(LAYER "mlp.up_gate_proj", B "ffn_up", HF_ALWAYS, HF_FIRST_HALF),
-                                           BOTH(LAYER "mlp.down_proj", B "ffn_down", HF_ALWAYS),
-                                           BOTH(LAYER "mlp_ln", B "layer_output_norm", HF_ALWAYS),
-                                           LEFT_OUT("pooler.*"),
-                                           LEFT_OUT("lm_head.*"),
+#define GTE                                                                                                          \
+    WEIGHT("embeddings.word_embeddings", "token_embd", HF_ALWAYS),                                                   \
+        WEIGHT("embeddings.token_type_embeddings", "token_types", HF_OPTIONAL),                                      \
+        BOTH("embeddings.LayerNorm", "token_embd_norm", HF_ALWAYS), LEFT_OUT("embeddings.position_ids"),             \
+        BOTH(LAYER "attention.qkv_proj", B "attn_qkv", HF_ALWAYS),                                                   \
+        BOTH(LAYER "attention.o_proj", B "attn_output", HF_ALWAYS),                                                  \
+        BOTH(LAYER "attn_ln", B "attn_output_norm", HF_ALWAYS),                                                      \
+        WEIGHT(LAYER "mlp.up_gate_proj", B "ffn_gate", HF_ALWAYS, HF_SECOND_HALF),                                   \
+        WEIGHT(LAYER "mlp.up_gate_proj", B "ffn_up", HF_ALWAYS, HF_FIRST_HALF),                                      \
+        BOTH(LAYER "mlp.down_proj", B "ffn_down", HF_ALWAYS), BOTH(LAYER "mlp_ln", B "layer_output_norm", HF_ALWAYS)
+static const struct hf_tensor_row gte[] = {GTE, LEFT_OUT("pooler.*"), LEFT_OUT("lm_head.*"),
                                            LEFT_OUT("classifier.*")};
+static const struct hf_tensor_row gte_scores[] = {GTE, BERT_HEAD};
 
 // EuroBERT (2503.05500).
-static const struct hf_tensor_row euro[] = {
-    EMBEDDING,
-    FINAL_NORM(HF_AS_IT_IS),
-    NORM_BEFORE_ATTENTION(HF_AS_IT_IS),
-    NORM_BEFORE_FFN(HF_AS_IT_IS),
-    ATTENTION_OF(IN_HALVES, HF_ALWAYS),
-    ATTENTION_BIASES_OF(IN_HALVES),
-    GATED_FFN("mlp", "", HF_ALWAYS),
-    GATED_FFN_BIASES(HF_MLP_BIAS),
-    LEFT_OUT("lm_head.*"),
-};
+#define EURO                                                                                                         \
+    EMBEDDING, FINAL_NORM(HF_AS_IT_IS), NORM_BEFORE_ATTENTION(HF_AS_IT_IS), NORM_BEFORE_FFN(HF_AS_IT_IS),            \
+        ATTENTION_OF(IN_HALVES, HF_ALWAYS), ATTENTION_BIASES_OF(IN_HALVES), GATED_FFN("mlp", "", HF_ALWAYS),         \
+        GATED_FFN_BIASES(HF_MLP_BIAS)
+static const struct hf_tensor_row euro[] = {EURO, LEFT_OUT("lm_head.*")};
+static const struct hf_tensor_row euro_scores[] = {EURO, BOTH("dense", "cls", HF_ALWAYS),
+                                                   BOTH("classifier", "cls.output", HF_ALWAYS)};
 
 // NeoBERT (2502.19587): rows of a head's query, key and value lie together.
 #undef LAYER
@@ -224,6 +214,8 @@ static const struct hf_arch archs[] = {
      DEFAULTS(bert_defaults)},
     {"MPNetModel", "mpnet", "mpnet", "mpnet.", GELU, TENSORS(mpnet), DEFAULTS(bert_defaults), .n_skipped = 2},
     {"MPNetForMaskedLM", NULL, "mpnet", "mpnet.", GELU, TENSORS(mpnet), DEFAULTS(bert_defaults), .n_skipped = 2},
+    {"MPNetForSequenceClassification", NULL, "mpnet", "mpnet.", GELU, TENSORS(mpnet_scores), DEFAULTS(bert_defaults),
+     .n_skipped = 2},
     {"JinaBertModel", NULL, "jina-bert-v2", "bert.", GELU, TENSORS(jina2), DEFAULTS(bert_defaults)},
     {"JinaBertForMaskedLM", NULL, "jina-bert-v2", "bert.", GELU, TENSORS(jina2), DEFAULTS(bert_defaults)},
     {"JinaBertForSequenceClassification", NULL, "jina-bert-v2", "bert.", GELU, TENSORS(jina2_scores),
@@ -231,12 +223,18 @@ static const struct hf_arch archs[] = {
     {"JinaEmbeddingsV3Model", "jina_embeddings_v3", "jina-bert-v3", "roberta.", GELU, TENSORS(jina3),
      DEFAULTS(bert_defaults)},
     {"JinaEmbeddingsV3ForMaskedLM", NULL, "jina-bert-v3", "roberta.", GELU, TENSORS(jina3), DEFAULTS(bert_defaults)},
+    {"JinaEmbeddingsV3ForSequenceClassification", NULL, "jina-bert-v3", "roberta.", GELU, TENSORS(jina3_scores),
+     DEFAULTS(bert_defaults)},
     {"NomicBertModel", "nomic_bert", "nomic-bert-moe", "bert.", GELU, TENSORS(nomic_moe), ALIASES(moe_aliases),
      DEFAULTS(nomic_defaults), .with = "num_experts"},
     {"NomicBertModel", NULL, "nomic-bert", "bert.", NOMIC_ACTS, TENSORS(nomic), DEFAULTS(nomic_defaults)},
     {"NomicBertForMaskedLM", NULL, "nomic-bert", "bert.", NOMIC_ACTS, TENSORS(nomic), DEFAULTS(nomic_defaults)},
+    {"NomicBertForSequenceClassification", NULL, "nomic-bert", "nomic_bert.", NOMIC_ACTS, TENSORS(nomic_scores),
+     DEFAULTS(nomic_defaults)},
     {"NewModel", "new", "nomic-bert", "new.", SILU, TENSORS(gte), DEFAULTS(bert_defaults)},
     {"GteModel", "gte", "nomic-bert", "new.", SILU, TENSORS(gte), DEFAULTS(bert_defaults)},
+    {"NewForSequenceClassification", NULL, "nomic-bert", "new.", SILU, TENSORS(gte_scores), DEFAULTS(bert_defaults)},
+    {"GteForSequenceClassification", NULL, "nomic-bert", "gte.", SILU, TENSORS(gte_scores), DEFAULTS(bert_defaults)},
     {"ModernBertModel", "modernbert", "modern-bert", "model.", GELU, TENSORS(modern), ALIASES(modern_aliases),
      DEFAULTS(modern_defaults)},
     {"ModernBertForMaskedLM", NULL, "modern-bert", "model.", GELU, TENSORS(modern), ALIASES(modern_aliases),
@@ -245,6 +243,7 @@ static const struct hf_arch archs[] = {
      ALIASES(modern_aliases), DEFAULTS(modern_defaults)},
     {"EuroBertModel", "eurobert", "eurobert", "model.", SILU, TENSORS(euro), DEFAULTS(eps_1e5)},
     {"EuroBertForMaskedLM", NULL, "eurobert", "model.", SILU, TENSORS(euro), DEFAULTS(eps_1e5)},
+    {"EuroBertForSequenceClassification", NULL, "eurobert", "model.", SILU, TENSORS(euro_scores), DEFAULTS(eps_1e5)},
     {"NeoBERT", "neobert", "neo-bert", "model.", "SwiGLU " SILU, TENSORS(neo), ALIASES(neo_aliases),
      DEFAULTS(eps_1e5)},
     {"NeoBERTLMHead", NULL, "neo-bert", "model.", "SwiGLU " SILU, TENSORS(neo), ALIASES(neo_aliases),

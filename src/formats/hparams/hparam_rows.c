@@ -57,12 +57,13 @@ const struct hparam_row hparam_rows[] = {
     {AT(low_freq), FLOAT, 1e-3, 1e6, MEMBER("rope.low_freq_factor")},
     {AT(high_freq), FLOAT, 1e-3, 1e6, MEMBER("rope.high_freq_factor")},
     {AT(rope_switch), BOOL, KEY("rope.scaling.finetuned")},
-    {AT(is_causal), BOOL, KEY("attention.causal")},
+    {AT(is_causal), BOOL, KEY("attention.causal"), MEMBER("is_causal")},
     {AT(hp.n_token_types), INT, 1, 1024, OR_NONE, MEMBER("type_vocab_size")}, // GGUF: a key of the tokenizer's
     {AT(hp.n_rel_bucket), INT, 4, 1024, OR_NONE, KEY("attention.relative_buckets_count"), MEMBER("relative_attention_num_buckets")},
     {AT(hp.n_dense_2), INT, 1, MAX_WIDTH, OR_NONE, KEY("dense_2_feat_out")},
     {AT(hp.n_dense_3), INT, 1, MAX_WIDTH, OR_NONE, KEY("dense_3_feat_out")},
     {AT(hp.rank_raw), BOOL, KEY("runnel.rank_raw")},
+    {AT(hp.rank_mean), BOOL, KEY("runnel.rank_mean")},
     {AT(no_rope_interval), INT, 1, 1024, MEMBER("no_rope_layer_interval")},
 
     {AT(hp.n_swa), INT, 1, MAX_CTX, OR_NONE, KEY("attention.sliding_window"), MEMBER("sliding_window")},

@@ -202,6 +202,10 @@ static rn_status check_ways(const struct raw_hparams *raw, rn_error *err) {
     if (hp->ffn_act != 0 && (raw->facts->own_gate || raw->facts->recurrent != RECURRENT_NONE))
         return fail(err, RN_E_UNSUPPORTED, "%s: %" PRId32 " is not supported in %s",
                     hparam_name_at(raw, AT(hp.ffn_act)).text, hp->ffn_act, hp->arch);
+    if (raw->is_causal == raw->facts->is_encoder &&
+        (raw->is_causal || raw->facts->recurrent != RECURRENT_NONE || hp->n_chunk != 0))
+        return fail(err, RN_E_UNSUPPORTED, "%s: %s is not supported in %s%s", hparam_name_at(raw, AT(is_causal)).text,
+                    raw->is_causal ? "true" : "false", hp->arch, hp->n_chunk != 0 ? " with chunks" : "");
     if (hp->ssm_dt_most != 0 && hp->ssm_dt_most < hp->ssm_dt_least)
         return fail(err, RN_E_FORMAT, "%s: %g is below the least, %g", hparam_name_at(raw, AT(hp.ssm_dt_most)).text,
                     (double)hp->ssm_dt_most, (double)hp->ssm_dt_least);
@@ -222,6 +226,9 @@ rn_status hparams_check(struct raw_hparams *raw, rn_error *err) {
     if (st == RN_OK) st = check_ways(raw, err);
     if (st == RN_OK) set_scales(raw);
     raw->hp.sees_whole_text = !raw->is_causal;
+    // A decoder whose rows see their whole text (gte-Qwen2, LLM2Vec 2404.05961): config.json has how far a row sees to each side, GGUF the width.
+    if (st == RN_OK && !raw->is_causal && !raw->facts->is_encoder && raw->source == HPARAMS_CONFIG)
+        raw->hp.n_swa *= 2;
     if (!raw->facts->has_dense) raw->hp.n_dense_2 = raw->hp.n_dense_3 = 0;
     const bool says_norm = raw->spelled[hparam_row_at(AT(hp.qk_norm)) - hparam_rows] != NULL;
     if (raw->source == HPARAMS_GGUF && !says_norm)
