@@ -30,6 +30,7 @@ const char *op_kind_name(enum op_kind k) {
                                                   [OP_SCAN] = "scan",
                                                   [OP_DELTA] = "delta",
                                                   [OP_GATHER] = "gather",
+                                                  [OP_GATHER_MEAN] = "gather mean",
                                                   [OP_CLAMP] = "clamp"};
     return k < OP_N_KINDS ? names[k] : "?";
 }

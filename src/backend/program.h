@@ -116,6 +116,8 @@ enum op_kind {
     // dst[i] = src of wanted row i. Without a layer: the ops after it run over the wanted rows
     // only. In a layer: a tap, after which the layers go on.
     OP_GATHER,
+    // dst of wanted row i = the mean of src over all rows of its sequence in this step: their sum in the order of positions, times 1 / count
+    OP_GATHER_MEAN,
     OP_CLAMP, // dst = min(max(dst, least), most)
     OP_N_KINDS
 };

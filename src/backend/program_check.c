@@ -74,6 +74,7 @@ static const struct {
     [OP_SCAN] = {SRC | SRC2 | DST | VEC | VEC2, STATE},
     [OP_DELTA] = {SRC | SRC2 | DST | VEC | VEC2, STATE},
     [OP_GATHER] = {SRC | DST, 0},
+    [OP_GATHER_MEAN] = {SRC | DST, 0},
     [OP_CLAMP] = {DST | CLAMP, 0},
 };
 

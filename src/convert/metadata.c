@@ -178,7 +178,7 @@ static void put_embedding(gguf_writer *w, const struct hparams *h, const log_sin
     if (pooling != POOLING_NOT_SAID) gguf_put_u32(w, metadata_key_of(h, "pooling_type").text, (uint32_t)pooling - 1);
     if (h->normalization == NORMALIZATION_OFF) put_own_bool(w, h, "runnel.normalize", false, log);
     if (h->rank_raw) put_own_bool(w, h, "runnel.rank_raw", true, log);
-    if (h->rank_mean) put_own_bool(w, h, "runnel.rank_mean", true, log);
+    if (h->rank_pooling) put_own_number(w, h, "runnel.rank_pooling", AT(rank_pooling), log);
     if (h->n_class > 0) {
         gguf_put_array(w, metadata_key_of(h, "classifier.output_labels").text, GGUF_STRING, (uint64_t)h->n_class);
         for (int32_t i = 0; i < h->n_class; i++) {

@@ -124,9 +124,9 @@ static rn_status create(rn_engine *e, size_t model, const int32_t *ids, size_t n
     const struct model_slot *const l = &e->model_slots[model];
     const bool is_encoder_rank = shape.pooling == RN_POOLING_RANK && model_slot_sees_whole_text(l);
     const struct embed_params params = {
-        .pooling = !is_encoder_rank                       ? poolings[shape.pooling].pooling
-                   : model_hparams(l->program)->rank_mean ? EMBED_RANK_MEAN
-                                                          : EMBED_RANK_FIRST,
+        .pooling = !is_encoder_rank                                                 ? poolings[shape.pooling].pooling
+                   : model_hparams(l->program)->rank_pooling == RANK_MEAN_OF_SCORES ? EMBED_RANK_MEAN
+                                                                                    : EMBED_RANK_FIRST,
         .softmax = shape.pooling == RN_POOLING_RANK && model_program(e->model_slots[model].program)->rank_softmax,
         .sigmoid = is_encoder_rank && o.n_first > 0 && shape.n_row == 1 && !model_hparams(l->program)->rank_raw,
         .normalize = shape.is_normalized,

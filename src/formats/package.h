@@ -42,6 +42,9 @@ enum pooling { POOLING_NOT_SAID, POOLING_NONE, POOLING_MEAN, POOLING_FIRST, POOL
 // Whether an embedding is divided by its length. GGUF has no key for it.
 enum normalization { NORMALIZATION_NOT_SAID, NORMALIZATION_L2, NORMALIZATION_OFF };
 
+// What an encoder's head makes its scores of: the first row, each row, whose scores' mean counts, or the mean of all rows.
+enum rank_pooling { RANK_FIRST_ROW, RANK_MEAN_OF_SCORES, RANK_OF_MEAN, RANK_N_POOLINGS };
+
 // Properties of a layer.
 enum layer_flag {
     // attends over the last n_swa positions only (or within a chunk of n_chunk)
@@ -148,9 +151,9 @@ struct hparams {
     int32_t n_embd_per_layer;
     enum pooling pooling;
     enum normalization normalization;
-    int32_t n_class; // scores of a reranker's head; 0: not stated, which means 1
-    bool rank_raw;   // a pair's only score is not put into 0..1 by a sigmoid
-    bool rank_mean;  // an encoder's scores are the mean of its rows', not the first row's
+    int32_t n_class;      // scores of a reranker's head; 0: not stated, which means 1
+    int32_t rank_pooling; // enum rank_pooling
+    bool rank_raw;        // a pair's only score is not put into 0..1 by a sigmoid
     // Of a vision part (formats/vision/): numbers of a row's input vector. 0: not one.
     int32_t n_patch;
 };

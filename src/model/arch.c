@@ -34,6 +34,7 @@ uint32_t arch_model_flags(const struct hparams *h) {
     if (h->residual_of_norm) flags |= MODEL_RESIDUAL_OF_NORM;
     if (h->norms_after) flags |= MODEL_NORMS_AFTER;
     if (h->ssm_norms) flags |= MODEL_SSM_NORMS;
+    if (h->rank_pooling == RANK_OF_MEAN) flags |= MODEL_RANK_OF_MEAN;
     return flags;
 }
 

@@ -17,7 +17,8 @@ enum model_flag {
     MODEL_Q_LORA = 1 << 18,           // latent attention: queries come from a latent vector of their own
     MODEL_RESIDUAL_OF_NORM = 1 << 19, // what a block adds is added to what it read
     MODEL_NORMS_AFTER = 1 << 20,      // opt: a block's norm is behind it
-    MODEL_SSM_NORMS = 1 << 21         // hparams.ssm_norms
+    MODEL_SSM_NORMS = 1 << 21,        // hparams.ssm_norms
+    MODEL_RANK_OF_MEAN = 1 << 22      // an encoder's head reads the mean of all rows
 };
 
 // Where a tensor or an op is present. Fields that are 0 do not restrict it.

@@ -105,8 +105,11 @@ static const struct tensor_spec modern_tensors[] = {
     {ROLE_RANK_NORM, "cls.norm.weight", DIM_EMBD, .optional = true},
     {ROLE_RANK_NORM_BIAS, "cls.norm.bias", DIM_EMBD, .optional = true},
     TENSORS_RANK};
+// A head that reads the first row, or the mean of all rows, which an op before it has left in BUF_NORMED.
 #define OPS_RANK_HIDDEN_GELU                                                                                         \
-    LINEAR(BUF_HIDDEN, BUF_RANK_HIDDEN, ROLE_RANK, ROLE_RANK_BIAS), {                                                \
+    {OP_GATHER_MEAN, .src = BUF_NORMED, .dst = BUF_LAST, .when.only = MODEL_RANK_OF_MEAN},                           \
+        {OP_COPY, .src = BUF_HIDDEN, .dst = BUF_LAST, .when = {.unless = MODEL_RANK_OF_MEAN, .if_role = ROLE_RANK}}, \
+        LINEAR(BUF_LAST, BUF_RANK_HIDDEN, ROLE_RANK, ROLE_RANK_BIAS), {                                              \
         OP_ACTIVATE, .src = BUF_RANK_HIDDEN, .dst = BUF_RANK_HIDDEN, .fn = ACT_FN_GELU, .when.if_role = ROLE_RANK    \
     }
 static const struct op_spec modern_begin[] = {OPS_EMBED, OPS_EMBD_NORM};
@@ -123,6 +126,8 @@ static const struct op_spec modern_layer[] = {
     ADD(BUF_DELTA, BUF_X)};
 static const struct op_spec modern_end[] = {OPS_LAST,
                                             LAYER_NORM(BUF_LAST, BUF_HIDDEN, ROLE_OUTPUT_NORM, ROLE_OUTPUT_NORM_BIAS),
+                                            {OP_LAYER_NORM, .src = BUF_X, .dst = BUF_NORMED, .vec = ROLE_OUTPUT_NORM,
+                                             .vec2 = ROLE_OUTPUT_NORM_BIAS, .when.only = MODEL_RANK_OF_MEAN},
                                             OPS_RANK_HIDDEN_GELU,
                                             {OP_LAYER_NORM, .src = BUF_RANK_HIDDEN, .dst = BUF_RANK_HIDDEN,
                                              .vec = ROLE_RANK_NORM, .vec2 = ROLE_RANK_NORM_BIAS,
@@ -147,9 +152,12 @@ static const struct tensor_spec euro_tensors[] = {TENSORS_EMBD,
 static const struct op_spec rms_begin[] = {OPS_EMBED};
 static const struct op_spec rms_layer[] = {RMS_LAYER};
 #define OPS_END_NORMED OPS_LAST, RMS_NORM(BUF_LAST, BUF_HIDDEN, ROLE_OUTPUT_NORM)
-static const struct op_spec euro_end[] = {OPS_END_NORMED, OPS_RANK_HIDDEN_GELU,
-                                          LINEAR(BUF_RANK_HIDDEN, BUF_RANK, ROLE_RANK_OUT, ROLE_RANK_OUT_BIAS)};
-static const struct op_spec rms_end[] = {OPS_END_NORMED};
+static const struct op_spec euro_end[] = {
+    OPS_END_NORMED,
+    {OP_RMS_NORM, .src = BUF_X, .dst = BUF_NORMED, .vec = ROLE_OUTPUT_NORM, .when.only = MODEL_RANK_OF_MEAN},
+    OPS_RANK_HIDDEN_GELU,
+    LINEAR(BUF_RANK_HIDDEN, BUF_RANK, ROLE_RANK_OUT, ROLE_RANK_OUT_BIAS)};
+static const struct op_spec rms_end[] = {OPS_END_NORMED, OPS_RANK};
 const struct arch arch_euro = {TENSORS(euro_tensors), BEGIN(rms_begin), LAYER(rms_layer), END(euro_end),
                                .rope_halves = true};
 

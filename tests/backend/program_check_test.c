@@ -82,7 +82,8 @@ TEST(an_operation_that_does_not_hold_is_named_with_the_reason) {
 
 // Building checks them too: this is so for every architecture, with each kind of op that there is.
 TEST(every_kind_of_operation_is_used_by_some_architecture) {
-    bool used[OP_N_KINDS] = {[OP_VECTOR] = true}; // of parts: lm.parts_test
+    bool used[OP_N_KINDS] = {[OP_VECTOR] = true,       // of parts: lm.parts_test
+                             [OP_GATHER_MEAN] = true}; // of heads that score texts: cli.encoders_test
     for (size_t s = 0; s < N_ARCH_SUBJECTS; s++) {
         struct arch_model m = arch_subjects[s].m;
         const struct rig_options o = rig_defaults();

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).parent / 'encoders'
 EMBEDDERS = ('bert', 'roberta', 'distilbert', 'modernbert', 'nomic-bert', 'gte', 'jina3', 'eurobert', 'mpnet', 'jina2', 'neobert', 'nomic-bert-moe', 'gte-ntk',
              'qwen2-whole', 'mistral-whole')
 RANKERS = ('bert-scores', 'xlm-roberta-scores')
-HEADS = ('mpnet-scores', 'nomic-bert-scores', 'gte-scores', 'jina3-scores', 'eurobert-late', 'eurobert-bos')
+HEADS = ('mpnet-scores', 'nomic-bert-scores', 'gte-scores', 'jina3-scores', 'eurobert-late', 'eurobert-bos', 'eurobert-mean', 'modernbert-mean')
 PAIRED = ('bert-pairs', 'xlm-roberta-pairs', 'modernbert-bias', 'xlm-unigram', *HEADS)      # their tokenizers join two texts, BERT's with token types
 WHOLE = ('embeddinggemma',)     # with sentence-transformers' modules, whose golden has embeddings
 # llama.cpp has another activation in nomic-bert and no scores there, in jina-bert-v3 and eurobert, no biases in modern-bert, none of the sum of
@@ -166,8 +166,9 @@ def what_makes_a_score_of_the_head_is_what_the_folder_says():
 def what_a_class_does_not_compute_is_refused_by_name():
     with Folder() as folder:
         for i, (name, members, why) in enumerate((
-                ('modernbert-bias', {'classifier_pooling': 'mean'}, 'member classifier_pooling: "mean" is not supported, a head over the mean of rows; cls is'),
-                ('eurobert-late', {'classifier_pooling': 'mean'}, 'member classifier_pooling: "mean" is not supported, a head over the mean of rows; bos and late are'),
+                ('modernbert-bias', {'classifier_pooling': 'max'}, 'member classifier_pooling: "max" is not supported; cls is, and mean in ModernBERT'),
+                ('gte-scores', {'classifier_pooling': 'mean'}, 'member classifier_pooling: "mean" is not supported; cls is'),
+                ('eurobert-late', {'classifier_pooling': 'max'}, 'member classifier_pooling: "max" is not supported; bos, late and mean are'),
                 ('gte-ntk', {'rope_scaling': {'type': 'ntk', 'factor': 2.5, 'mixed_b': .6}}, 'member rope_scaling.mixed_b: is not supported; null is'),
                 ('gte-ntk', {'rope_scaling': {'type': 'ntk', 'factor': 1e6}, 'rope_theta': 1e9}, 'makes a base of 1e+15, limit 1e+12'),
                 ('bert', {'is_causal': True}, 'member is_causal: true is not supported in bert'),
@@ -262,7 +263,7 @@ def without_a_word_of_the_file_an_embedding_is_the_mean_of_all_rows():
 
 @test
 def bits_do_not_depend_on_other_texts_threads_and_kernels():
-    for name in EMBEDDERS + WHOLE:
+    for name in EMBEDDERS + WHOLE + HEADS:
         texts = [g['text'] for g in golden(name)] * 7 + ['the cat sat on a mat and ran'] * 3      # some begin alike
         want = embed(name, '--parallel', 1, '-t', 1, texts=texts)
         for args in (('--parallel', 16, '-t', 2), ('--parallel', 5, '--cpu', 'ref'), ('--parallel', 3, '--no-repack')):

@@ -150,6 +150,7 @@ def main():
     make('modernbert', ModernBertModel(ModernBertConfig(**modern)), 8, texts=FAR)
     make('modernbert-bias', ModernBertForSequenceClassification(ModernBertConfig(**modern, attention_bias=True, mlp_bias=True, norm_bias=True, classifier_bias=True, num_labels=1,
                                                                                   global_attn_every_n_layers=2)), 9, '[CLS] $A [SEP] $B [SEP]', FAR)
+    make('modernbert-mean', ModernBertForSequenceClassification(ModernBertConfig(**modern, num_labels=1, classifier_pooling='mean')), 29, '[CLS] $A [SEP] $B [SEP]', FAR)
     make('nomic-bert', NomicBertModel(NomicBertConfig(**even)), 10)
     make('gte', GteModel(GteConfig(**even)), 11)
     make('jina3', JinaEmbeddingsV3Model(JinaEmbeddingsV3Config(**even)), 12)
@@ -165,7 +166,7 @@ def main():
     make('nomic-bert-scores', NomicBertForSequenceClassification(NomicBertConfig(**even, **scored)), 22, '[CLS] $A [SEP] $B [SEP]')
     make('gte-scores', GteForSequenceClassification(GteConfig(**even, **scored)), 23, '[CLS] $A [SEP] $B [SEP]')
     make('jina3-scores', JinaEmbeddingsV3ForSequenceClassification(JinaEmbeddingsV3Config(**even, **scored)), 24, '[CLS] $A [SEP] $B [SEP]')
-    for pooling in ('late', 'bos'):
+    for pooling in ('late', 'bos', 'mean'):
         make(f'eurobert-{pooling}', EuroBertForSequenceClassification(EuroBertConfig(**even, num_key_value_heads=3, classifier_pooling=pooling, **scored)), 25, '[CLS] $A [SEP] $B [SEP]')
     # Decoders whose rows see their whole text. Only with this kind of attention does transformers heed is_causal.
     own = {**even, 'num_key_value_heads': 1, 'is_causal': False, 'attn_implementation': 'eager'}

@@ -172,7 +172,7 @@ static const char encoders_head[] =
     "from folders; converted to GGUF they are the same (`tests/cli/encoders_test.py`). Where transformers has no code (jina-bert-v2, neo-bert,\n"
     "nomic-bert-moe) a plain program has the reference (`tests/cli/plain_encoders.py`). Pairs of texts, as cross-encoders score them, have token types\n"
     "where the tokenizer gives them. Decoders whose rows see their whole text (`is_causal`: false, as gte-Qwen2 and LLM2Vec have it) make embeddings\n"
-    "in the same way. A head over the mean of all rows (`classifier_pooling`: mean) is refused.\n"
+    "in the same way.\n"
     "\n"
     "llama.cpp computes the same of the converted files, within what its table of GELU in half precision moves, with these exceptions: it has no\n"
     "`mpnet`, computes SiLU in `nomic-bert` (GTE has GELU), has no scores there, in `jina-bert-v3` and in `eurobert`, and does not load `modern-bert` with\n"

@@ -186,6 +186,25 @@ static void op_gather(const struct op_run *x, size_t begin, size_t end) {
         memcpy(run_dst(x, i), run_src(x, (size_t)x->b->batch->wanted[i]), (size_t)x->o->op.width * sizeof(float));
 }
 
+// Rows of a sequence stand one behind the other.
+static void op_gather_mean(const struct op_run *x, size_t begin, size_t end) {
+    const struct batch *const batch = x->b->batch;
+    const size_t width = (size_t)x->o->op.width;
+    for (size_t i = begin; i < end; i++) {
+        const int32_t seq = batch->rows[batch->wanted[i]].seq;
+        float *const mean = run_dst(x, i);
+        size_t n = 0;
+        for (size_t r = 0; r < batch->n_rows; r++) {
+            if (batch->rows[r].seq != seq) continue;
+            if (n++ == 0)
+                memcpy(mean, run_src(x, r), width * sizeof *mean);
+            else
+                x->b->k->add(mean, run_src(x, r), width);
+        }
+        x->b->k->scale(mean, 1 / (float)n, width);
+    }
+}
+
 static const op_fn by_rows[OP_N_KINDS + 1] = {
     [OP_EMBED] = op_embed,
     [OP_VECTOR] = op_vector,
@@ -201,6 +220,7 @@ static const op_fn by_rows[OP_N_KINDS + 1] = {
     [OP_TEMPERATURE] = op_temperature,
     [OP_COPY] = op_copy,
     [OP_GATHER] = op_gather,
+    [OP_GATHER_MEAN] = op_gather_mean,
     [OP_ROUTE] = cpu_op_route,
     [OP_SPREAD] = cpu_op_spread,
     [OP_EXPERTS_SUM] = cpu_op_experts_sum,

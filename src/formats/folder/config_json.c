@@ -363,19 +363,31 @@ static rn_status read_rank_activation(struct hf_config *c, const struct json_nod
     return RN_OK;
 }
 
-// Which rows a head reads: the first, or each, whose scores' mean counts ("late", what EuroBERT has where nothing is said).
+// Which rows a head reads. EuroBERT: "late" where nothing is said.
 static rn_status read_rank_pooling(struct hf_config *c, const struct json_node *root, rn_error *err) {
-    static const char *const names[] = {"classifier_pooling", "clf_pooling"};
+    static const char *const members[] = {"classifier_pooling", "clf_pooling"};
+    static const struct {
+        const char *name, *arch; // arch NULL: of any
+        enum rank_pooling pooling;
+    } ways[] = {{"cls", NULL, RANK_FIRST_ROW},
+                {"bos", "eurobert", RANK_FIRST_ROW},
+                {"late", "eurobert", RANK_MEAN_OF_SCORES},
+                {"mean", "eurobert", RANK_OF_MEAN},
+                {"mean", "modern-bert", RANK_OF_MEAN}};
+    const bool is_euro = hf_arch_is(c->arch, "eurobert");
     const struct json_node *v = NULL;
-    const char *name = names[0];
-    for (size_t i = 0; !v && i < sizeof names / sizeof *names; i++) v = json_member(root, name = names[i]);
-    const bool is_euro = strcmp(c->arch->gguf_name, "eurobert") == 0;
-    c->raw.hp.rank_mean = is_euro && (!v || json_is(v, "late"));
-    if (!v || c->raw.hp.rank_mean || json_is(v, is_euro ? "bos" : "cls")) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED, "member %s: \"%.*s\" is not supported%s", name, config_shown(v),
+    const char *member = members[0];
+    for (size_t i = 0; !v && i < sizeof members / sizeof *members; i++) v = json_member(root, member = members[i]);
+    if (!v) c->raw.hp.rank_pooling = is_euro ? RANK_MEAN_OF_SCORES : RANK_FIRST_ROW;
+    for (size_t i = 0; v && i < sizeof ways / sizeof *ways; i++) {
+        if (!json_is(v, ways[i].name) || !hf_arch_is(c->arch, ways[i].arch)) continue;
+        c->raw.hp.rank_pooling = ways[i].pooling;
+        return RN_OK;
+    }
+    if (!v) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "member %s: \"%.*s\" is not supported; %s", member, config_shown(v),
                 v->kind == JSON_STRING ? v->text : "",
-                is_euro ? ", a head over the mean of rows; bos and late are"
-                        : ", a head over the mean of rows; cls is");
+                is_euro ? "bos, late and mean are" : "cls is, and mean in ModernBERT");
 }
 
 // How many scores a class of transformers that makes some has: one for each label, of which there are two where nothing is said.

@@ -174,15 +174,13 @@ static const struct rope_type types[] = {
 };
 enum { N_TYPES = sizeof types / sizeof *types };
 
-static bool is_of(const struct hf_arch *a, const char *only) { return !only || strcmp(a->gguf_name, only) == 0; }
-
 static rn_status find_type(const struct hf_config *c, const struct json_node *rope, const struct rope_type **out,
                            rn_error *err) {
     const struct json_node *type;
     const rn_status st = config_string(rope, json_member(rope, "rope_type") ? "rope_type" : "type", &type, err);
     if (st != RN_OK) return fail_in(err, st, "member %s", c->raw.rope_object);
     size_t i = 0;
-    while (type && i < N_TYPES && !(json_is(type, types[i].name) && is_of(c->arch, types[i].only))) i++;
+    while (type && i < N_TYPES && !(json_is(type, types[i].name) && hf_arch_is(c->arch, types[i].only))) i++;
     if (i == N_TYPES)
         return fail(
             err, RN_E_UNSUPPORTED,

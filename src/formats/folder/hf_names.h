@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 // When a tensor is part of the model: all that a row names must hold. The first ones config.json says of the whole model
 // (hf_traits), the others follow from what a layer is.
@@ -105,6 +106,11 @@ const struct hf_arch *hf_arch_by_class(const char *name, size_t n); // NULL: unk
 const struct hf_arch *hf_arch_by_trunk(const char *name,
                                        size_t n); // "LlamaModel", which has no head, for "LlamaForCausalLM"
 const struct hf_arch *hf_arch_by_type(const char *name, size_t n);
+
+// Whether its files are of this architecture; NULL: of any.
+static inline bool hf_arch_is(const struct hf_arch *a, const char *gguf_name) {
+    return !gguf_name || strcmp(a->gguf_name, gguf_name) == 0;
+}
 
 // The lists that they are in: hf_names_*.c.
 struct hf_arch_list {

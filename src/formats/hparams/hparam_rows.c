@@ -63,7 +63,7 @@ const struct hparam_row hparam_rows[] = {
     {AT(hp.n_dense_2), INT, 1, MAX_WIDTH, OR_NONE, KEY("dense_2_feat_out")},
     {AT(hp.n_dense_3), INT, 1, MAX_WIDTH, OR_NONE, KEY("dense_3_feat_out")},
     {AT(hp.rank_raw), BOOL, KEY("runnel.rank_raw")},
-    {AT(hp.rank_mean), BOOL, KEY("runnel.rank_mean")},
+    {AT(hp.rank_pooling), INT, 0, RANK_N_POOLINGS - 1, KEY("runnel.rank_pooling")},
     {AT(no_rope_interval), INT, 1, 1024, MEMBER("no_rope_layer_interval")},
 
     {AT(hp.n_swa), INT, 1, MAX_CTX, OR_NONE, KEY("attention.sliding_window"), MEMBER("sliding_window")},
