@@ -1,4 +1,5 @@
-// Files and pictures at the message box: chosen, dropped or pasted; each with its tokens or its size and a button that takes it away.
+// Files and pictures at the message box: chosen, dropped, pasted or photographed; each with its tokens or its size and a button that takes it away.
+import {hasCamera, takePicture} from './camera.js';
 import {h, iconButton, set, toast} from './dom.js';
 import {countTokens, LIMITS, readText, sizeWords} from './files.js';
 import {isPicture, readPicture, thumbnail} from './pictures.js';
@@ -11,6 +12,7 @@ export class Attachments {
     this.el = h('ul.attached', {'aria-label': t('Attached files'), hidden: true});
     this.input = h('input', {type: 'file', multiple: true, hidden: true, id: 'attach-file'});
     this.button = iconButton('attach', t('Attach text files'), () => this.input.click(), {id: 'attach'});
+    this.camera = iconButton('camera', t('Take a picture'), () => this.photograph(), {id: 'camera'});
     this.look(false);
     this.input.addEventListener('change', () => {
       this.add([...this.input.files]);
@@ -33,6 +35,7 @@ export class Attachments {
   look(sees) {
     const words = sees ? t('Attach text files or pictures') : t('Attach text files');
     this.sees = Boolean(sees);
+    this.camera.hidden = !sees || !hasCamera();
     set(this.button, {title: words, 'aria-label': words});
     document.body.dataset.drop = sees ? t('Drop text files or pictures here') : t('Drop text files here');
   }
@@ -43,6 +46,15 @@ export class Attachments {
     if (!files.length && text.length <= LIMITS.pasted) return;
     e.preventDefault();
     this.add(files.length ? files : [new File([text], 'pasted.txt', {type: 'text/plain'})]);
+  }
+
+  async photograph() {
+    try {
+      const file = await takePicture();
+      if (file) await this.add([file]);
+    } catch (e) {
+      toast(e.message, {isError: true});
+    }
   }
 
   async add(list) {

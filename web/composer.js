@@ -15,7 +15,7 @@ export class Composer {
     this.context = h('.context', {id: 'context', hidden: true});
     this.onSend = onSend;
     this.attached = new Attachments(this.area, modelOf, () => this.fit());
-    el.append(h('.write', this.attached.el, h('.write-row', this.attached.button, this.attached.input, this.area, this.stop, this.send)), h('.hint.beneath', this.hint, this.context));
+    el.append(h('.write', this.attached.el, h('.write-row', this.attached.button, this.attached.camera, this.attached.input, this.area, this.stop, this.send)), h('.hint.beneath', this.hint, this.context));
     this.area.addEventListener('input', () => { this.fit(); onInput(this.area.value); });
     this.area.addEventListener('keydown', e => {
       if (e.key !== 'Enter' || e.shiftKey || e.isComposing || (TOUCH.matches && !e.ctrlKey && !e.metaKey)) return;

@@ -55,6 +55,7 @@ const paths = {
   keys: 'M3 7h18v10H3zM7 10h.01M11 10h.01M15 10h.01M8 14h8',
   down: 'M12 5v13M6 13l6 6 6-6',
   attach: 'M20 11l-8.5 8.5a5 5 0 0 1-7-7L13 4a3.4 3.4 0 0 1 5 5l-8.5 8.5a1.7 1.7 0 0 1-2.5-2.5L15 7',
+  camera: 'M4 8h4l2-3h4l2 3h4v11H4zM12 10a3.5 3.5 0 1 0 0 7a3.5 3.5 0 0 0 0-7',
   check: 'M5 12l5 5 9-10',
 };
 const SVG = 'http://www.w3.org/2000/svg';

@@ -90,3 +90,36 @@ test(async function large_pictures_are_made_smaller_and_what_is_none_is_refused(
     assert.equal(await page.locator('#attach').getAttribute('aria-label'), 'Attach text files');
   });
 });
+
+test(async function a_picture_is_taken_with_the_camera_which_is_off_afterwards() {
+  await using(seeing, async page => {
+    await page.evaluate(() => {
+      const {mediaDevices} = navigator, get = mediaDevices.getUserMedia.bind(mediaDevices);
+      mediaDevices.getUserMedia = async asked => { window.stream = await get(asked); return window.stream; };
+    });
+    const isOff = () => page.evaluate(() => window.stream.getTracks().every(track => track.readyState === 'ended'));
+    await page.click('#camera');
+    const take = page.getByRole('button', {name: 'Take it'});
+    await page.waitForFunction(() => document.querySelector('video.camera')?.videoWidth > 0 && !document.querySelector('dialog .primary').disabled);
+    await picture(page, 'camera');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('dialog', {state: 'detached'});
+    assert.equal(await isOff(), true, 'the camera goes on after Escape');
+    assert.equal(await page.locator('.attached li').count(), 0);
+    await page.click('#camera');
+    await page.waitForFunction(() => document.querySelector('dialog .primary')?.disabled === false);
+    await take.click();
+    await page.waitForFunction(() => document.querySelectorAll('.attached li').length === 1);
+    assert.equal(await isOff(), true, 'the camera goes on after the picture');
+    assert.match(await page.locator('.attached').innerText(), /camera\.jpg[\s\S]*\d+ × \d+/);
+    const bodies = await pace(page, 0);
+    await talk(page, 'What is this?');
+    assert.match(bodies[0].messages[0].content[0].image_url.url, /^data:image\/jpeg;base64,/);
+    await page.evaluate(() => { navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('Permission denied', 'NotAllowedError')); });
+    await page.click('#camera');
+    await page.waitForSelector('.toast.error >> text=The camera cannot be used: Permission denied');
+  });
+  await using({}, async page => {
+    assert.equal(await page.isHidden('#camera'), true, 'a model that sees nothing has a camera');
+  });
+});

@@ -39,7 +39,7 @@ export async function browserOf() {
     const {chromium, firefox} = await import(pathToFileURL(`${given.playwright}/index.mjs`));
     // The channel makes playwright speak WebDriver BiDi, which Firefox as it is distributed knows.
     browser = given.firefox ? await firefox.launch({executablePath: given.firefox, channel: 'moz-firefox'})
-      : await chromium.launch({executablePath: given.chromium, args: ['--no-sandbox', '--disable-dev-shm-usage']});
+      : await chromium.launch({executablePath: given.chromium, args: ['--no-sandbox', '--disable-dev-shm-usage', '--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream']});
   }
   return browser;
 }
