@@ -57,10 +57,10 @@ static inline void walk_layer(const struct hparams *hp, const struct layer_hpara
     must(l->kv_layer >= 0 && l->kv_layer < hp->n_layer);
     must((l->flags & (LAYER_NO_FFN | LAYER_EXPERTS)) || l->n_ff > 0);
     if (l->flags & LAYER_RECURRENT) {
-        must(hp->ssm_d_conv > 0 && hp->ssm_d_inner > 0 && l->n_head_kv == 0);
+        must(hp->ssm_d_conv > 0 && hp->ssm_d_inner > 0 && (l->flags & LAYER_BESIDE || l->n_head_kv == 0));
         must(hp->ssm_n_head == 0 || hp->ssm_d_inner % hp->ssm_n_head == 0);
         must(hp->ssm_n_group == 0 || hp->ssm_n_head % hp->ssm_n_group == 0); // Mamba-1 has no groups
-        return;
+        if (!(l->flags & LAYER_BESIDE)) return;
     }
     if (l->flags & LAYER_NO_MIXER) {
         must(l->n_head_kv == 0 && !(l->flags & LAYER_NO_FFN));

@@ -151,6 +151,7 @@ static void put_own(gguf_writer *w, const struct hparams *h, const struct arch_f
     if (h->n_embd_token != 0) put_own_number(w, h, "runnel.token_embedding_length", AT(n_embd_token), log);
     if (h->norms_after) put_own_bool(w, h, "runnel.norms_after", true, log);
     if (h->alibi_scaled) put_own_bool(w, h, "runnel.alibi_scaled", true, log);
+    if (h->ssm_norm_first) put_own_bool(w, h, "runnel.ssm_norm_first", true, log);
     if (h->ssm_dt_least != 0) put_own_number(w, h, "runnel.time_step_least", AT(ssm_dt_least), log);
     if (h->ssm_dt_most != 0) put_own_number(w, h, "runnel.time_step_most", AT(ssm_dt_most), log);
     if (h->qk_norm != hparams_qk_norm_by_rule(f, h->n_expert)) put_own_bool(w, h, "runnel.qk_norm", h->qk_norm, log);

@@ -32,7 +32,7 @@ static bool is_even(const struct hparams *h, const struct hparam_row *row, bool 
     bool seen = false;
     for (int32_t l = 0; l < h->n_layer; l++) {
         const int32_t v = hparam_get_layer(&h->layers[l], row);
-        if (!of_states && has(h, l, LAYER_RECURRENT)) continue;
+        if (!of_states && !layer_attends(h->layers[l].flags)) continue;
         if (seen && v != *all) return false;
         seen = true;
         *all = v;
@@ -64,7 +64,7 @@ static void put_heads(gguf_writer *w, const struct hparams *h, const struct arch
     const int32_t swa = first_layer(h, LAYER_SWA, true);
     int32_t full = first_layer(h, LAYER_SWA, false);
     if (f->recurrent == RECURRENT_ALL) return;
-    while (full < h->n_layer && (has(h, full, LAYER_RECURRENT) || has(h, full, LAYER_SWA))) full++;
+    while (full < h->n_layer && (!layer_attends(h->layers[full].flags) || has(h, full, LAYER_SWA))) full++;
     const struct layer_hparams *of_full = full < h->n_layer ? &h->layers[full] : &h->layers[0];
     put_int(w, h, "attention.key_length", of_full->head_dim);
     put_int(w, h, "attention.value_length", of_full->head_dim_v);

@@ -50,12 +50,13 @@ enum layer_flag {
     // attends over the last n_swa positions only (or within a chunk of n_chunk)
     // attends over keys and values of an earlier layer (layer_hparams.kv_layer)
     LAYER_SWA = 1,
-    LAYER_RECURRENT = 2, // a recurrent state instead of attention
+    LAYER_RECURRENT = 2, // a recurrent state, instead of attention unless LAYER_BESIDE
     LAYER_EXPERTS = 4,   // a mixture of experts instead of (or besides) the dense feed-forward
     LAYER_NO_ROPE = 8,   // no rotary position embedding
     LAYER_SHARED_KV = 16,
-    LAYER_NO_FFN = 32,  // no feed-forward part (mamba)
-    LAYER_NO_MIXER = 64 // neither attention nor a state (nemotron_h)
+    LAYER_NO_FFN = 32,   // no feed-forward part (mamba)
+    LAYER_NO_MIXER = 64, // neither attention nor a state (nemotron_h)
+    LAYER_BESIDE = 128   // attention beside its recurrent state (falcon-h1)
 };
 struct layer_hparams {
     uint32_t flags; // enum layer_flag
@@ -63,6 +64,9 @@ struct layer_hparams {
     // the layer whose keys and values it attends over: itself unless LAYER_SHARED_KV
     int32_t kv_layer;
 };
+static inline bool layer_attends(uint32_t flags) {
+    return !(flags & LAYER_NO_MIXER) && (!(flags & LAYER_RECURRENT) || flags & LAYER_BESIDE);
+}
 
 // Names: docs/style.md section 3. 0 or -1 where a comment says so.
 struct hparams {
@@ -145,6 +149,7 @@ struct hparams {
     float ssm_dt_least, ssm_dt_most; // limits of time steps; most 0: none
     int32_t ssm_dt_rank;             // mamba: width of what time steps are computed from; 0: a step for each head
     bool ssm_norms;                  // mamba: what time steps are computed from, and the keys, are normed
+    bool ssm_norm_first;             // falcon-h1: a state's results are normed before their gate, not behind it
     // of the feed-forward part, 1 + enum act_fn (tensor/act_fn.h); 0: the architecture's own
     int32_t ffn_act;
     // gemma4: width of the per-layer embedding. 0: none.

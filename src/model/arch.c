@@ -35,6 +35,7 @@ uint32_t arch_model_flags(const struct hparams *h) {
     if (h->norms_after) flags |= MODEL_NORMS_AFTER;
     if (h->ssm_norms) flags |= MODEL_SSM_NORMS;
     if (h->rank_pooling == RANK_OF_MEAN) flags |= MODEL_RANK_OF_MEAN;
+    if (h->ssm_norm_first) flags |= MODEL_SSM_NORM_FIRST;
     return flags;
 }
 

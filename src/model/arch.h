@@ -18,7 +18,8 @@ enum model_flag {
     MODEL_RESIDUAL_OF_NORM = 1 << 19, // what a block adds is added to what it read
     MODEL_NORMS_AFTER = 1 << 20,      // opt: a block's norm is behind it
     MODEL_SSM_NORMS = 1 << 21,        // hparams.ssm_norms
-    MODEL_RANK_OF_MEAN = 1 << 22      // an encoder's head reads the mean of all rows
+    MODEL_RANK_OF_MEAN = 1 << 22,     // an encoder's head reads the mean of all rows
+    MODEL_SSM_NORM_FIRST = 1 << 23    // hparams.ssm_norm_first
 };
 
 // Where a tensor or an op is present. Fields that are 0 do not restrict it.

@@ -11,7 +11,9 @@ static const struct op_spec end[] = {OPS_END_RMS};
 // ---- Mamba-2 (Dao and Gu 2024, 2405.21060) ----------------------------------------------------------------------------------
 
 // clang-format off
-#define TENSORS_MAMBA2 \
+// The norm of its results may be missing in some.
+#define TENSORS_MAMBA2 TENSORS_MAMBA2_NORM(false)
+#define TENSORS_MAMBA2_NORM(may_be_missing) \
     {ROLE_SSM_IN, "blk.%d.ssm_in.weight", DIM_EMBD, DIM_SSM_IN, \
      .parts = {{ROLE_SSM_Z, DIM_SSM_INNER}, {ROLE_SSM_MIX, DIM_CONV}, {ROLE_SSM_DT, DIM_SSM_HEADS}}, \
      RECURS}, \
@@ -25,10 +27,20 @@ static const struct op_spec end[] = {OPS_END_RMS};
     {ROLE_SSM_A, "blk.%d.ssm_a", DIM_ONE, DIM_SSM_HEADS, .is_vector = true, RECURS}, \
     {ROLE_SSM_D, "blk.%d.ssm_d", DIM_ONE, DIM_SSM_HEADS, .is_vector = true, RECURS}, \
     {ROLE_SSM_NORM, "blk.%d.ssm_norm.weight", DIM_SSM_GROUP, DIM_SSM_GROUPS, .is_vector = true, \
-     RECURS}, \
+     .optional = may_be_missing, RECURS}, \
     {ROLE_SSM_OUT, "blk.%d.ssm_out.weight", DIM_SSM_INNER, DIM_EMBD, RECURS}, \
     {ROLE_SSM_OUT_BIAS, "blk.%d.ssm_out.bias", DIM_EMBD, .optional = true, RECURS}
 #define OPS_MAMBA2(from, to) \
+    OPS_MAMBA2_STATES(from), \
+    SSM_GATE(.only = LAYER_RECURRENT), \
+    SSM_NORM(.only = LAYER_RECURRENT), \
+    LINEAR(BUF_SSM_Y, to, ROLE_SSM_OUT, ROLE_SSM_OUT_BIAS)
+#define SSM_GATE(...) \
+    {OP_GATE, .src = BUF_SSM_Z, .src2 = BUF_SSM_Y, .dst = BUF_SSM_Y, .fn = ACT_FN_SILU, .when = {__VA_ARGS__}}
+#define SSM_NORM(...) \
+    {OP_RMS_NORM, .src = BUF_SSM_Y, .dst = BUF_SSM_Y, .vec = ROLE_SSM_NORM, .heads = DIM_SSM_GROUPS, \
+     .vec_by_head = true, .when = {__VA_ARGS__}}
+#define OPS_MAMBA2_STATES(from) \
     LINEAR(from, BUF_SSM_Z, ROLE_SSM_Z, ROLE_SSM_Z_BIAS), \
     LINEAR(from, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_SSM_MIX_BIAS), \
     LINEAR(from, BUF_SSM_STEP, ROLE_SSM_DT, ROLE_SSM_DT_BIAS), \
@@ -38,11 +50,7 @@ static const struct op_spec end[] = {OPS_END_RMS};
     {OP_ACTIVATE, .src = BUF_SSM_STEP, .dst = BUF_SSM_STEP, .fn = ACT_FN_SOFTPLUS, RECURS}, \
     CLAMP(BUF_SSM_STEP, FACTOR_DT_LEAST, FACTOR_DT_MOST, RECURS), \
     {OP_SSM, .src = BUF_SSM_CONV, .src2 = BUF_SSM_STEP, .dst = BUF_SSM_Y, .vec = ROLE_SSM_A, \
-     .vec2 = ROLE_SSM_D}, \
-    {OP_GATE, .src = BUF_SSM_Z, .src2 = BUF_SSM_Y, .dst = BUF_SSM_Y, .fn = ACT_FN_SILU, RECURS}, \
-    {OP_RMS_NORM, .src = BUF_SSM_Y, .dst = BUF_SSM_Y, .vec = ROLE_SSM_NORM, \
-     .heads = DIM_SSM_GROUPS, .vec_by_head = true, RECURS}, \
-    LINEAR(BUF_SSM_Y, to, ROLE_SSM_OUT, ROLE_SSM_OUT_BIAS)
+     .vec2 = ROLE_SSM_D}
 // clang-format on
 
 static const struct tensor_spec mamba2_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_MAMBA2};
@@ -68,6 +76,39 @@ static const struct op_spec granitehybrid_layer[] = {
 };
 const struct arch arch_granitehybrid = {TENSORS(granitehybrid_tensors), BEGIN(begin), LAYER(granitehybrid_layer),
                                         END(end)};
+
+// Falcon-H1 (2507.22448): both in each layer, over one norm. Of states the norm may be missing, or come before the gate.
+static const struct tensor_spec falcon_h1_tensors[] = {
+    TENSORS_HEAD,
+    TENSORS_ATTN_NORM,
+    TENSORS_MAMBA2_NORM(true),
+    {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q},
+    {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K},
+    {ROLE_V, "blk.%d.attn_v.weight", DIM_EMBD, DIM_V},
+    {ROLE_O, "blk.%d.attn_output.weight", DIM_O, DIM_EMBD},
+    {ROLE_Q_BIAS, "blk.%d.attn_q.bias", DIM_Q, .optional = true},
+    {ROLE_K_BIAS, "blk.%d.attn_k.bias", DIM_K, .optional = true},
+    {ROLE_V_BIAS, "blk.%d.attn_v.bias", DIM_V, .optional = true},
+    {ROLE_O_BIAS, "blk.%d.attn_output.bias", DIM_EMBD, .optional = true},
+    {ROLE_FFN_NORM, "blk.%d.ffn_norm", DIM_EMBD},
+    TENSORS_FFN_GATED,
+};
+static const struct op_spec falcon_h1_layer[] = {
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
+    OPS_MAMBA2_STATES(BUF_NORMED),
+    SSM_GATE(.unless = MODEL_SSM_NORM_FIRST),
+    SSM_NORM(.if_role = ROLE_SSM_NORM),
+    SSM_GATE(.only = MODEL_SSM_NORM_FIRST),
+    LINEAR(BUF_SSM_Y, BUF_DELTA_2, ROLE_SSM_OUT, ROLE_SSM_OUT_BIAS),
+    OPS_QKV(BUF_NORMED),
+    OPS_ROPE,
+    OPS_ATTEND,
+    {OP_ADD, .src = BUF_DELTA_2, .dst = BUF_DELTA},
+    ADD(BUF_DELTA, BUF_X),
+    OPS_FFN_HALF(OP_GATE, ACT_FN_SILU),
+};
+const struct arch arch_falcon_h1 = {TENSORS(falcon_h1_tensors), BEGIN(begin), LAYER(falcon_h1_layer), END(end),
+                                    .rope_halves = true};
 
 // Nemotron-H (2504.03624): each layer is one block, Mamba-2, attention, or a feed-forward part, which may be a mixture of experts.
 #define MIXES       .when.unless = LAYER_RECURRENT | LAYER_NO_MIXER

@@ -41,7 +41,8 @@
     X("starcoder2", starcoder2)                                                                                      \
     X("stablelm", stablelm)                                                                                          \
     X("command-r", cohere)                                                                                           \
-    X("mamba2", mamba2) /* arch_states.c */                                                                          \
+    X("mamba2", mamba2)       /* arch_states.c */                                                                    \
+    X("falcon-h1", falcon_h1) /* Mamba-2 beside attention in each layer */                                           \
     X("granitehybrid", granitehybrid)                                                                                \
     X("lfm2", lfm2)                                                                                                  \
     X("lfm2moe", lfm2)                                                                                               \

@@ -130,8 +130,7 @@ rn_status model_attention(struct model *m, rn_error *err) {
     for (int32_t layer = 0; layer < m->h->n_layer; layer++) {
         all[layer].kind = -1;
         const struct layer_hparams *l = &m->h->layers[layer];
-        if (l->flags & (LAYER_RECURRENT | LAYER_NO_MIXER) || l->n_head == 0)
-            continue; // n_head 0: a block of a Medusa head
+        if (!layer_attends(l->flags) || l->n_head == 0) continue; // n_head 0: a block of a Medusa head
         const rn_status of_layer = attend_layer(m, layer, slopes, biases, all, err);
         if (of_layer != RN_OK) return of_layer;
     }

@@ -86,7 +86,7 @@ static bool clamps_nothing(const struct model *m, const struct op_spec *s) {
 static bool is_wanted(const struct model *m, const struct op_spec *s, int32_t layer) {
     const uint32_t flags = model_flags(m, layer);
     if (!model_condition_holds(m, layer, &s->when)) return false;
-    const bool recurs = flags & LAYER_RECURRENT, attends = !recurs && !(flags & LAYER_NO_MIXER);
+    const bool recurs = flags & LAYER_RECURRENT, attends = layer_attends(flags);
     switch (s->kind) {
     case OP_LINEAR: return model_binding(m, layer, s->matrix)->present;
     case OP_ROPE: return attends && !(flags & LAYER_NO_ROPE) && m->h->layers[layer].n_rot > 0;

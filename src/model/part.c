@@ -148,7 +148,7 @@ static rn_status set_layers(struct model *m, int32_t n_layer, rn_error *err) {
 static const struct layer_hparams *attending_layer(const struct hparams *h) {
     const struct layer_hparams *best = NULL;
     for (int32_t l = 0; l < h->n_layer; l++)
-        if (!(h->layers[l].flags & LAYER_RECURRENT) &&
+        if (layer_attends(h->layers[l].flags) &&
             !(best && !(best->flags & LAYER_SWA) && h->layers[l].flags & LAYER_SWA))
             best = &h->layers[l];
     return best;

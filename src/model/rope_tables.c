@@ -86,7 +86,7 @@ static rn_status add_table(struct model *m, const struct hparams *h, const float
 static int32_t first_rotated(const struct hparams *h, bool has_window) {
     for (int32_t l = 0; l < h->n_layer; l++) {
         const struct layer_hparams *layer = &h->layers[l];
-        const bool rotated = layer->n_rot > 0 && !(layer->flags & (LAYER_RECURRENT | LAYER_NO_ROPE | LAYER_NO_MIXER));
+        const bool rotated = layer->n_rot > 0 && layer_attends(layer->flags) && !(layer->flags & LAYER_NO_ROPE);
         if (rotated && !!(layer->flags & LAYER_SWA) == has_window) return l;
     }
     return -1;

@@ -43,6 +43,8 @@ DELTA = dict(linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_d
 
 MAMBA2 = dict(vocab_size=48, hidden_size=24, num_hidden_layers=2, num_heads=6, head_dim=8, state_size=10, n_groups=1, expand=2, conv_kernel=3, chunk_size=8, bos_token_id=1,
               eos_token_id=47, pad_token_id=0)
+FALCON_H1 = dict(mamba_d_conv=4, mamba_d_state=10, lm_head_multiplier=0.5, embedding_multiplier=2.5, mlp_multipliers=[0.75, 1.5], key_multiplier=0.6, attention_in_multiplier=1.25,
+                 attention_out_multiplier=0.8, ssm_multipliers=[0.7, 1.2, 0.9, 1.1, 0.8], ssm_in_multiplier=1.3, ssm_out_multiplier=0.9)
 GRANITE_STATES = dict(layer_types=['mamba', 'attention'], mamba_n_heads=8, mamba_d_head=8, mamba_d_state=10, mamba_n_groups=1, mamba_expand=2, mamba_d_conv=3, num_local_experts=0,
                       shared_intermediate_size=40, position_embedding_type='rope')
 
@@ -193,6 +195,13 @@ MODELS = {
     'nemotron-h-moe': ('NemotronHForCausalLM', dict(TEXT, num_hidden_layers=None, layers_block_type=['linear_attention', 'moe', 'full_attention', 'moe'], head_dim=10, mamba_num_heads=6, mamba_head_dim=8,
                                                     n_groups=3, ssm_state_size=10, conv_kernel=3, n_routed_experts=5, moe_intermediate_size=20, moe_shared_expert_intermediate_size=24, num_experts_per_tok=2,
                                                     routed_scaling_factor=2.5)),
+    'falcon-h1': ('FalconH1ForCausalLM', dict(TEXT, hidden_size=36, num_attention_heads=3, num_key_value_heads=1, head_dim=10, **FALCON_H1, mamba_d_ssm=56, mamba_n_heads=7, mamba_d_head=8, mamba_n_groups=1,
+                                              mamba_rms_norm=False)),
+    'falcon-h1-normed': ('FalconH1ForCausalLM', dict(TEXT, **FALCON_H1, mamba_d_ssm=54, mamba_n_heads=9, mamba_d_head=6, mamba_n_groups=3, mamba_rms_norm=True, mamba_norm_before_gate=False)),
+    'falcon-h1-bias': ('FalconH1ForCausalLM', dict(HEADS, **dict(FALCON_H1, mamba_d_conv=2), mamba_d_ssm=48, mamba_n_heads=6, mamba_d_head=8, mamba_n_groups=2, mamba_rms_norm=True, mamba_norm_before_gate=True,
+                                                   attention_bias=True, mlp_bias=True, mamba_proj_bias=True, projectors_bias=True,
+                                                   mamba_conv_bias=False, time_step_limit=[0.25, 0.75])),
+    'falcon-h1-tied': ('FalconH1ForCausalLM', dict(HEADS, mamba_d_conv=3, mamba_d_state=10, mamba_d_ssm=40, mamba_n_heads=4, mamba_d_head=10, mamba_n_groups=2, tie_word_embeddings=True, lm_head_multiplier=0.75)),
     'starcoder': ('GPTBigCodeForCausalLM', dict(vocab_size=48, n_embd=32, n_inner=64, n_head=4, n_layer=2, n_positions=64, multi_query=True, bos_token_id=1, eos_token_id=47)),
 }
 OTHER = re.compile(r'(^|\.)(visual|vision_tower|vision_model|multi_modal_projector|connector|embed_vision|audio_tower|embed_audio|image_newline|view_separator|vit|mlp_AR|projector|sam_model|view_seperator)\b')

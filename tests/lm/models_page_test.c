@@ -58,7 +58,9 @@ static const char head[] =
 static void put_classes(FILE *to, const char *arch) {
     int n = 0;
     for (size_t i = 0; hf_arch_at(i); i++)
-        if (strcmp(hf_arch_at(i)->gguf_name, arch) == 0)
+        if (strcmp(hf_arch_at(i)->gguf_name, arch) == 0 && // where a class has two rows, once
+            (i == 0 || strcmp(hf_arch_at(i)->class_name, hf_arch_at(i - 1)->class_name) != 0 ||
+             strcmp(hf_arch_at(i - 1)->gguf_name, arch) != 0))
             fprintf(to, "%s%s", n++ ? ", " : "", hf_arch_at(i)->class_name);
     if (n == 0) fprintf(to, "-");
 }
@@ -149,6 +151,7 @@ static const char starred_parts[] =
     "- bitnet: computes SiLU, whatever the folder says; so its logits of bitnet-silu are these.\n"
     "- falcon-alibi, falcon-alibi-one: rotates, and has no ALiBi in `falcon`.\n"
     "- mpt: looks GELU up in a table of half-precision numbers, which moves logits that deviate by 6 by up to 0.004.\n"
+    "- falcon-h1-bias: takes no biases in `falcon-h1`.\n"
     "- phimoe: weighs experts by the softmax over all of them, where the model has SparseMixer.\n";
 
 static void put_below(FILE *to, const json_t *wide, const json_t *archs) {

@@ -174,6 +174,14 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
     {"such states, attention without rotation, experts on every layer",
      {"jamba", "block_count=3 " COMMON RMS "attention.head_count_kv=(0,2,0) expert_count=4 expert_used_count=2 "
                "ssm.conv_kernel=3 ssm.inner_size=128 ssm.state_size=8 ssm.time_step_rank=6"}},
+    {"states beside attention",
+     {"falcon-h1",
+      "block_count=2 " COMMON RMS "attention.head_count_kv=2 ssm.conv_kernel=4 ssm.inner_size=96 ssm.state_size=12 "
+      "ssm.time_step_rank=6 ssm.group_count=3"}},
+    {"and without their norm, behind which the gate would come",
+     {"falcon-h1",
+      "block_count=2 " COMMON RMS "attention.head_count_kv=4 ssm.conv_kernel=3 ssm.inner_size=128 ssm.state_size=16 "
+      "ssm.time_step_rank=8 ssm.group_count=2 runnel.ssm_norm_first=true"}},
     {"layers of one block each",
      {"nemotron_h",
       "block_count=4 context_length=256 embedding_length=64 feed_forward_length=(0,96,0,96) attention.head_count=4 " RMS

@@ -221,6 +221,9 @@ static const struct row {
       "block_count=3 " COMMON RMS "attention.head_count_kv=(0,2,0) expert_count=4 expert_used_count=4 "
       "ssm.conv_kernel=4 ssm.inner_size=512 ssm.state_size=16 ssm.time_step_rank=16 ",
       .optional = "ssm_conv1d.bias output.weight"}},
+    {"falcon-h1",
+     "states beside attention",
+     {"falcon-h1", "block_count=2 " COMMON RMS KV2 ROTATED MAMBA, .optional = "ssm_conv1d.bias output.weight"}},
     {"mamba2",
      "states alone",
      {"mamba2",

@@ -429,6 +429,7 @@ rn_status config_read(struct hf_config *c, const struct json_tree *text, struct 
     if (st == RN_OK) st = read_routing(c, o.root, err);
     if (st == RN_OK) st = read_llama4(c, o.root, err);
     if (st == RN_OK) st = read_switches(c, o.root, err);
+    if (st == RN_OK) st = config_read_factors(c, o.root, err);
     if (st == RN_OK) st = config_read_overrides(c, o.root, err);
     if (st == RN_OK) st = config_read_rope(c, o.rope, o.rope_swa, p, err);
     if (st == RN_OK) st = check_partial(c, err);

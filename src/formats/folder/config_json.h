@@ -24,11 +24,12 @@ struct hf_config {
     int32_t n_rot_proportional;          // rotated dimensions of a head, paired as if all were rotated; 0: all
     float *short_factors, *long_factors; // [n_factors] of longrope, owned by the package; NULL: none
     uint32_t n_factors;
-    bool is_wrapped;          // the text model is one of several parts: hf_wrappers.h
-    bool head_by_tensor;      // whether there is a separate output head depends on the tensors
-    bool head_is_normed;      // rows of the head are divided by their length
-    bool is_trunk;            // a model without output head; the embedding is used instead
-    const char *foreign_code; // the member that asks to run code from the folder, which is never done; NULL: none
+    bool is_wrapped;             // the text model is one of several parts: hf_wrappers.h
+    bool head_by_tensor;         // whether there is a separate output head depends on the tensors
+    bool head_is_normed;         // rows of the head are divided by their length
+    float factors[HF_N_FACTORS]; // that numbers are multiplied by on their way: 1 where none is said
+    bool is_trunk;               // a model without output head; the embedding is used instead
+    const char *foreign_code;    // the member that asks to run code from the folder, which is never done; NULL: none
 };
 
 // text: config.json's. p: whose memory is used. Errors: RN_E_FORMAT, RN_E_UNSUPPORTED, RN_E_LIMIT, RN_E_NOMEM; `member NAME: WHY`.

@@ -24,6 +24,9 @@ rn_status config_refuse_ways(struct hf_config *c, const struct json_node *root, 
                              rn_error *err);
 bool config_says_mxfp4(const struct json_node *root);
 
+// config_factors.c: reads c->factors, in architectures that have them. Call after the table's rows.
+rn_status config_read_factors(struct hf_config *c, const struct json_node *root, rn_error *err);
+
 // config_rope.c: finds the rope parameters; *swa: those of layers with windows, NULL if they have none of their own.
 rn_status config_find_rope(struct hf_config *c, const struct json_node *root, const struct json_node **rope,
                            const struct json_node **swa, rn_error *err);

@@ -81,6 +81,35 @@ static uint64_t tiled_qkv(const struct hf_sizes *s, uint64_t r) {
     return r < n_qk ? r : n_qk + tiled_rows(s, r - n_qk);
 }
 
+// ---- factors of rows --------------------------------------------------------------------------------------------------------
+
+static double factor(const struct hf_sizes *s, enum hf_factor f) { return (double)s->factors[f]; }
+#define FACTOR(name, value)                                                                                          \
+    static double name(const struct hf_sizes *s, uint64_t row) {                                                     \
+        (void)row;                                                                                                   \
+        return value;                                                                                                \
+    }
+FACTOR(of_embedding, factor(s, HF_FACTOR_EMBEDDING))
+FACTOR(of_head, factor(s, HF_FACTOR_HEAD))
+FACTOR(of_attention_in, factor(s, HF_FACTOR_ATTENTION_IN))
+FACTOR(of_key, factor(s, HF_FACTOR_KEY) * factor(s, HF_FACTOR_ATTENTION_IN))
+FACTOR(of_key_bias, factor(s, HF_FACTOR_KEY))
+FACTOR(of_attention_out, factor(s, HF_FACTOR_ATTENTION_OUT))
+FACTOR(of_gate, factor(s, HF_FACTOR_GATE))
+FACTOR(of_down, factor(s, HF_FACTOR_DOWN))
+FACTOR(of_ssm_out, factor(s, HF_FACTOR_SSM_OUT))
+
+static double of_ssm_in_bias(const struct hf_sizes *s, uint64_t row) {
+    const uint64_t n_x = s->value_heads * s->value_dim, n_b = s->groups * s->key_dim;
+    const uint64_t ends[] = {n_x, 2 * n_x, 2 * n_x + n_b, 2 * n_x + 2 * n_b};
+    size_t i = 0;
+    while (i < sizeof ends / sizeof *ends && row >= ends[i]) i++;
+    return factor(s, (enum hf_factor)(HF_FACTOR_SSM_Z + i));
+}
+static double of_ssm_in(const struct hf_sizes *s, uint64_t row) {
+    return of_ssm_in_bias(s, row) * factor(s, HF_FACTOR_SSM_IN);
+}
+
 static uint64_t other_half(const struct hf_sizes *s, uint64_t c) { return (c + s->n_embd) % (2 * s->n_embd); }
 
 // ---- number of rows that a folder's tensor must have --------------------------------------------
@@ -253,7 +282,9 @@ struct form {
     enum hf_change change;
     bool turned;    // transposed
     bool by_column; // row_of orders columns, not rows
+    double (*factor_of)(const struct hf_sizes *s, uint64_t row);
 };
+#define TIMES(of) .change = HF_ROWS_TIMES, .factor_of = of
 static const struct form forms[HF_N_FORMS] = {
     [HF_QUERIES_INTERLEAVED] = {rows, of_queries, interleaved},
     [HF_KEYS_INTERLEAVED] = {rows, of_keys, interleaved},
@@ -301,7 +332,25 @@ static const struct form forms[HF_N_FORMS] = {
     [HF_TILED_CONV] = {convolution, of_linear_qkv, tiled_qkv},
     [HF_TILED_MINUS_EXP] = {rows, of_value_heads, tiled_heads, .change = HF_NUMBERS_MINUS_EXP},
     [HF_HALVES_SWAPPED] = {columns_of_pairs, NULL, other_half, .by_column = true},
+    [HF_TIMES_EMBEDDING] = {TIMES(of_embedding)},
+    [HF_TIMES_HEAD] = {TIMES(of_head)},
+    [HF_TIMES_ATTENTION_IN] = {TIMES(of_attention_in)},
+    [HF_TIMES_KEY] = {TIMES(of_key)},
+    [HF_TIMES_KEY_BIAS] = {TIMES(of_key_bias)},
+    [HF_TIMES_ATTENTION_OUT] = {TIMES(of_attention_out)},
+    [HF_TIMES_GATE] = {TIMES(of_gate)},
+    [HF_TIMES_DOWN] = {TIMES(of_down)},
+    [HF_TIMES_SSM_IN] = {rows, TIMES(of_ssm_in)},
+    [HF_TIMES_SSM_IN_BIAS] = {rows, TIMES(of_ssm_in_bias)},
+    [HF_TIMES_SSM_OUT] = {TIMES(of_ssm_out)},
 };
+
+// Would the factors leave every row as it is?
+static bool changes_nothing(const struct hf_plan *p, const struct hf_sizes *s) {
+    uint64_t r = 0;
+    while (r < p->n_rows && p->factor_of(s, r) == 1) r++;
+    return r == p->n_rows;
+}
 
 static void set_shape(struct hf_plan *p, const struct safetensors_record *t) {
     const uint64_t n_rows = p->turned ? p->cols_taken : p->rows_taken,
@@ -325,13 +374,20 @@ rn_status hf_plan(enum hf_form form, const struct hf_sizes *s, const struct safe
     const struct form *const f = &forms[form];
     struct hf_plan *const p = out;
     if (t->n_dims == 0) return fail(err, RN_E_FORMAT, "is a single number without a shape");
-    *p = (struct hf_plan){.row_of = f->row_of, .by_column = f->by_column, .change = f->change, .turned = f->turned};
+    *p = (struct hf_plan){.row_of = f->row_of,
+                          .by_column = f->by_column,
+                          .change = f->change,
+                          .factor_of = f->factor_of,
+                          .turned = f->turned};
+    if (f->factor_of && !s->factors)
+        return fail(err, RN_E_UNSUPPORTED, "the model multiplies it by a factor that only its folder says");
     if (form == HF_NORMED_HEAD && !s->head_is_normed) p->change = HF_NUMBERS_KEPT;
     rn_status st = (f->see ? f->see : matrices)(s, t, p, err);
     if (st == RN_OK && f->n_rows) st = expect_rows(p->n_rows, f->n_rows(s), err);
     if (st == RN_OK) st = take(f->rows, s, "rows", p->n_rows, &p->row_from, &p->row_step, &p->rows_taken, err);
     if (st == RN_OK) st = take(f->cols, s, "columns", p->n_cols, &p->col_from, &p->col_step, &p->cols_taken, err);
     if (st == RN_OK) set_shape(p, t);
+    if (st == RN_OK && p->factor_of && changes_nothing(p, s)) p->change = HF_NUMBERS_KEPT;
     return st;
 }
 

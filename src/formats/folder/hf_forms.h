@@ -65,10 +65,41 @@ enum hf_form {
     HF_TILED_CONV,
     HF_TILED_MINUS_EXP,
     HF_HALVES_SWAPPED, // columns [a, b], each as wide as the model's rows -> [b, a]
-    HF_MXFP4,          // hf_experts.c: of the tensors NAME_blocks and NAME_scales
+    // Times factors that config.json gives (enum hf_factor), those of ssm_in section by section.
+    HF_TIMES_EMBEDDING,
+    HF_TIMES_HEAD,
+    HF_TIMES_ATTENTION_IN,
+    HF_TIMES_KEY,
+    HF_TIMES_KEY_BIAS,
+    HF_TIMES_ATTENTION_OUT,
+    HF_TIMES_GATE,
+    HF_TIMES_DOWN,
+    HF_TIMES_SSM_IN,
+    HF_TIMES_SSM_IN_BIAS,
+    HF_TIMES_SSM_OUT,
+    HF_MXFP4, // hf_experts.c: of the tensors NAME_blocks and NAME_scales
     HF_MXFP4_EVEN,
     HF_MXFP4_ODD,
     HF_N_FORMS
+};
+
+// Factors that a model multiplies numbers on their way by, and files of GGUF have in its matrices (falcon-h1): config_factors.c.
+enum hf_factor {
+    HF_FACTOR_EMBEDDING,
+    HF_FACTOR_HEAD,
+    HF_FACTOR_ATTENTION_IN,
+    HF_FACTOR_KEY,
+    HF_FACTOR_ATTENTION_OUT,
+    HF_FACTOR_GATE,
+    HF_FACTOR_DOWN,
+    HF_FACTOR_SSM_IN,
+    HF_FACTOR_SSM_OUT,
+    HF_FACTOR_SSM_Z, // the sections of what a state reads: gate, input, two kinds of keys, time steps
+    HF_FACTOR_SSM_X,
+    HF_FACTOR_SSM_B,
+    HF_FACTOR_SSM_C,
+    HF_FACTOR_SSM_DT,
+    HF_N_FACTORS
 };
 
 // What the forms ask about a model.
@@ -77,6 +108,7 @@ struct hf_sizes {
     uint64_t nope, value;                        // parts of a head of latent attention
     uint64_t n_expert, n_embd;
     bool head_is_normed;
+    const float *factors;                                        // [HF_N_FACTORS]; NULL: not known
     uint64_t key_heads, value_heads, key_dim, value_dim, groups; // of recurrent layers
 };
 
@@ -92,8 +124,15 @@ struct hf_plan {
     uint64_t (*row_of)(const struct hf_sizes *s,
                        uint64_t row); // which of the rows taken comes as this one; NULL: itself
     bool by_column;                   // row_of is of columns
-    enum hf_change { HF_NUMBERS_KEPT, HF_NUMBERS_PLUS_1, HF_NUMBERS_MINUS_EXP, HF_ROWS_OF_LENGTH_1 } change;
-    int n_dims; // of the GGUF tensor
+    enum hf_change {
+        HF_NUMBERS_KEPT,
+        HF_NUMBERS_PLUS_1,
+        HF_NUMBERS_MINUS_EXP,
+        HF_ROWS_OF_LENGTH_1,
+        HF_ROWS_TIMES
+    } change;
+    double (*factor_of)(const struct hf_sizes *s, uint64_t row); // of HF_ROWS_TIMES
+    int n_dims;                                                  // of the GGUF tensor
     uint64_t ne[PACKAGE_MAX_DIMS];
 };
 

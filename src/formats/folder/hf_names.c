@@ -56,6 +56,8 @@ const struct hf_trait hf_traits[] = {
     {"use_bias", NULL, HF_BIAS},
     {"mamba_proj_bias", NULL, HF_BIAS},
     {"attention_out_bias", "seed_oss", HF_OUTPUT_BIAS},
+    {"projectors_bias", "falcon-h1", HF_OUTPUT_BIAS}, // of states
+    {"mamba_rms_norm", "falcon-h1", HF_STATE_NORM},
     {"use_conv_bias", NULL, HF_CONV_BIAS},
     {"mamba_conv_bias", NULL, HF_CONV_BIAS},
     {"conv_bias", NULL, HF_CONV_BIAS},

@@ -22,7 +22,8 @@ enum hf_when {
     HF_MLP_BIAS = 1 << 2,
     HF_BIAS = 1 << 3,
     HF_QK_NORM = 1 << 4,
-    HF_LOW_RANK_Q = 1 << 5, // latent attention: queries go through a narrow vector
+    HF_STATE_NORM = HF_QK_NORM, // falcon-h1, which norms no queries: of what states result in
+    HF_LOW_RANK_Q = 1 << 5,     // latent attention: queries go through a narrow vector
     HF_PLAIN_Q = 1 << 6,
     HF_ONE_NORM = 1 << 7, // falcon: one norm for attention and feed-forward
     HF_TWO_NORMS = 1 << 8,

@@ -41,6 +41,38 @@ static const struct hf_tensor_row bamba[] = {
     GATED_FFN("feed_forward", "", HF_ALWAYS),
     GATED_FFN_BIASES_OF("feed_forward", "", HF_MLP_BIAS),
 };
+// Falcon-H1 (2507.22448): Mamba-2 beside attention. Its factors are in the matrices. GGUF's name of the second norm has no ending.
+#define FALCON_H1                                                                                                    \
+    WEIGHT("embed_tokens", "token_embd", HF_ALWAYS, HF_TIMES_EMBEDDING),                                             \
+        WEIGHT("final_layernorm", "output_norm", HF_ALWAYS), NORM_BEFORE_ATTENTION(HF_AS_IT_IS),                     \
+        {L "pre_ff_layernorm.weight", B "ffn_norm", HF_ALWAYS},                                                      \
+        WEIGHT(L "self_attn.q_proj", B "attn_q", HF_ALWAYS, HF_TIMES_ATTENTION_IN),                                  \
+        WEIGHT(L "self_attn.k_proj", B "attn_k", HF_ALWAYS, HF_TIMES_KEY),                                           \
+        WEIGHT(L "self_attn.v_proj", B "attn_v", HF_ALWAYS, HF_TIMES_ATTENTION_IN),                                  \
+        WEIGHT(L "self_attn.o_proj", B "attn_output", HF_ALWAYS, HF_TIMES_ATTENTION_OUT),                            \
+        BIAS(L "self_attn.q_proj", B "attn_q", HF_ATTENTION_BIAS),                                                   \
+        BIAS(L "self_attn.k_proj", B "attn_k", HF_ATTENTION_BIAS, HF_TIMES_KEY_BIAS),                                \
+        BIAS(L "self_attn.v_proj", B "attn_v", HF_ATTENTION_BIAS),                                                   \
+        BIAS(L "self_attn.o_proj", B "attn_output", HF_ATTENTION_BIAS, HF_TIMES_ATTENTION_OUT),                      \
+        WEIGHT(L "mamba.in_proj", B "ssm_in", HF_ALWAYS, HF_TIMES_SSM_IN),                                           \
+        BIAS(L "mamba.in_proj", B "ssm_in", HF_BIAS, HF_TIMES_SSM_IN_BIAS),                                          \
+        WEIGHT(L "mamba.conv1d", B "ssm_conv1d", HF_ALWAYS, HF_SQUEEZED),                                            \
+        BIAS(L "mamba.conv1d", B "ssm_conv1d", HF_CONV_BIAS), {L "mamba.dt_bias", B "ssm_dt.bias", HF_ALWAYS},       \
+        {L "mamba.A_log", B "ssm_a", HF_ALWAYS, HF_MINUS_EXP_COLUMN},                                                \
+        {L "mamba.D", B "ssm_d", HF_ALWAYS, HF_COLUMN},                                                              \
+        WEIGHT(L "mamba.norm", B "ssm_norm", HF_STATE_NORM, HF_BY_GROUP),                                            \
+        WEIGHT(L "mamba.out_proj", B "ssm_out", HF_ALWAYS, HF_TIMES_SSM_OUT),                                        \
+        BIAS(L "mamba.out_proj", B "ssm_out", HF_OUTPUT_BIAS, HF_TIMES_SSM_OUT),                                     \
+        WEIGHT(L "feed_forward.gate_proj", B "ffn_gate", HF_ALWAYS, HF_TIMES_GATE),                                  \
+        WEIGHT(L "feed_forward.up_proj", B "ffn_up", HF_ALWAYS),                                                     \
+        WEIGHT(L "feed_forward.down_proj", B "ffn_down", HF_ALWAYS, HF_TIMES_DOWN),                                  \
+        BIAS(L "feed_forward.gate_proj", B "ffn_gate", HF_MLP_BIAS, HF_TIMES_GATE),                                  \
+        BIAS(L "feed_forward.up_proj", B "ffn_up", HF_MLP_BIAS),                                                     \
+        BIAS(L "feed_forward.down_proj", B "ffn_down", HF_MLP_BIAS, HF_TIMES_DOWN)
+static const struct hf_tensor_row falcon_h1[] = {FALCON_H1, WEIGHT("lm_head", "output", HF_ALWAYS, HF_TIMES_HEAD)};
+// A tied head has another factor than the embedding.
+static const struct hf_tensor_row falcon_h1_tied[] = {FALCON_H1,
+                                                      WEIGHT("embed_tokens", "output", HF_ALWAYS, HF_TIMES_HEAD)};
 // Mamba (Gu and Dao 2023). from: the name of the module in a layer.
 #define MAMBA(from, when)                                                                                            \
     WEIGHT(L from ".in_proj", B "ssm_in", when), BIAS(L from ".in_proj", B "ssm_in", (when) | HF_BIAS),              \
@@ -219,6 +251,9 @@ static const struct hf_arch archs[] = {
      ALIASES(mamba2_aliases)},
     {"GraniteMoeHybridForCausalLM", "granitemoehybrid", "granitehybrid", "model.", SILU, HF_UNTIED | HF_CONV_BIAS,
      TENSORS(granitehybrid)},
+    {"FalconH1ForCausalLM", "falcon_h1", "falcon-h1", "model.", SILU, HF_CONV_BIAS, .with = "tie_word_embeddings",
+     TENSORS(falcon_h1_tied)},
+    {"FalconH1ForCausalLM", NULL, "falcon-h1", "model.", SILU, HF_UNTIED | HF_CONV_BIAS, TENSORS(falcon_h1)},
     {"BambaForCausalLM", "bamba", "granitehybrid", "model.", SILU, HF_UNTIED | HF_CONV_BIAS, .rotates_part = true,
      TENSORS(bamba), DEFAULTS(bamba_defaults)},
     {"Lfm2ForCausalLM", "lfm2", "lfm2", "model.", SILU, TENSORS(lfm2), ALIASES(lfm2_aliases)},

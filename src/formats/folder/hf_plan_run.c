@@ -29,8 +29,9 @@ static void take_row(const struct hf_plan *p, const struct hf_sizes *s, const ui
 }
 
 // exp() is computed in double so that C libraries that differ in its last bits give the same float.
-static float changed(enum hf_change change, double length, float x) {
-    if (change == HF_ROWS_OF_LENGTH_1) return (float)((double)x / length);
+static float changed(enum hf_change change, double by, float x) {
+    if (change == HF_ROWS_OF_LENGTH_1) return (float)((double)x / by);
+    if (change == HF_ROWS_TIMES) return (float)((double)x * by);
     return change == HF_NUMBERS_PLUS_1 ? x + 1 : (float)-exp((double)x);
 }
 
@@ -46,15 +47,17 @@ static double length_of(const struct tensor_type_info *type, const uint8_t *from
 }
 
 // Converts a row to F32 in chunks and applies the change.
-static void change_row(const struct hf_plan *p, const struct tensor_type_info *type, const uint8_t *from, uint64_t n,
-                       uint8_t *dst) {
+static void change_row(const struct hf_plan *p, const struct hf_sizes *s, uint64_t row,
+                       const struct tensor_type_info *type, const uint8_t *from, uint64_t n, uint8_t *dst) {
     float x[256];
     const size_t n_bytes = type->block_bytes, most = sizeof x / sizeof *x;
-    const double length = p->change == HF_ROWS_OF_LENGTH_1 ? length_of(type, from, n) : 1;
+    const double by = p->change == HF_ROWS_OF_LENGTH_1 ? length_of(type, from, n)
+                      : p->change == HF_ROWS_TIMES     ? p->factor_of(s, row)
+                                                       : 1;
     for (uint64_t at = 0, k; at < n; at += k) {
         k = n - at < most ? n - at : most;
         type->dequantize_row(from + at * n_bytes, x, (size_t)k);
-        for (uint64_t i = 0; i < k; i++) x[i] = changed(p->change, length, x[i]);
+        for (uint64_t i = 0; i < k; i++) x[i] = changed(p->change, by, x[i]);
         memcpy(dst + at * sizeof(float), x, (size_t)k * sizeof(float));
     }
 }
@@ -71,7 +74,7 @@ void hf_plan_run(const struct hf_plan *p, const struct hf_sizes *s, enum tensor_
             if (p->change == HF_NUMBERS_KEPT)
                 take_row(p, s, mat, n_bytes, r, dst);
             else // whole rows, possibly in another order
-                change_row(p, info, number_at(p, mat, n_bytes, ordered(p, s, false, r), 0), cols, dst);
+                change_row(p, s, r, info, number_at(p, mat, n_bytes, ordered(p, s, false, r), 0), cols, dst);
         }
     }
 }

@@ -77,7 +77,8 @@ static uint32_t holds_in(const struct hf_reader *r, int32_t layer) {
     const struct layer_hparams *l = hf_layer(r, layer);
     const bool shares = (r->traits & HF_KEYS_ARE_VALUES) && !(l->flags & LAYER_SWA);
     uint32_t holds = r->traits;
-    if (!(l->flags & LAYER_NO_MIXER)) holds |= l->flags & LAYER_RECURRENT ? HF_RECURS : HF_ATTENDS;
+    if (l->flags & LAYER_RECURRENT) holds |= HF_RECURS;
+    if (layer_attends(l->flags)) holds |= HF_ATTENDS;
     if (!(l->flags & LAYER_NO_FFN)) holds |= l->flags & LAYER_EXPERTS ? HF_EXPERTS : HF_DENSE;
     if (!(l->flags & LAYER_SHARED_KV)) holds |= HF_OWN_KV;
     if (layer >= r->c->raw.hp.n_layer) {
@@ -206,6 +207,7 @@ static rn_status take(struct hf_reader *r, const struct hf_tensor_row *row, int3
     uint64_t first;
     size_t n_bytes;
     sizes.head_is_normed = r->c->head_is_normed;
+    sizes.factors = r->c->factors;
     rn_status st = hf_check_type(r, f);
     if (st != RN_OK) return st;
     st = hf_in_tensor(r, f, hf_plan(row->form, &sizes, t, &plan, r->err));

@@ -191,6 +191,7 @@ static const struct arch_facts facts[] = {
      .gating = EXPERT_GATING_SIGMOID,
      .weights_norm = true},
     {.name = "maincoder"},
+    {.name = "falcon-h1", .recurrent = RECURRENT_BESIDE},
     {.name = "bert", .is_encoder = true, .rotation = ROTATION_NOWHERE, .has_layer_norm = true},
     {.name = "mpnet",
      .is_encoder = true,

@@ -13,6 +13,7 @@ enum recurrent_rule {
     RECURRENT_ALL,
     RECURRENT_WITHOUT_KV, // layers with 0 key heads
     RECURRENT_IN_TURN, // a layer is one block: attention with key heads, else a feed-forward part with a width, else a state
+    RECURRENT_BESIDE, // all, and keys and values besides
     RECURRENT_BETWEEN // all except every full_attention_interval-th
 };
 

@@ -133,6 +133,7 @@ const struct hparam_row hparam_rows[] = {
     {AT(ssm_head_dim), INT, 1, 4096, MEMBER("mamba_d_head", "linear_value_head_dim")},
     {AT(ssm_expand), INT, 1, 1024, MEMBER("mamba_expand")},
     {AT(hp.ssm_norms), BOOL, KEY("ssm.dt_b_c_rms")},
+    {AT(hp.ssm_norm_first), BOOL, KEY("runnel.ssm_norm_first")},
     {AT(hp.ssm_dt_least), FLOAT, 0, 1e6, KEY("runnel.time_step_least")},
     {AT(hp.ssm_dt_most), FLOAT, 1e-6, 1e6, OR_NONE, KEY("runnel.time_step_most")},
     {AT(attn_interval), INT, 1, 1024, KEY("full_attention_interval"), MEMBER("full_attention_interval")},

@@ -62,7 +62,8 @@ static bool is_rotated(const struct raw_hparams *raw, int32_t l) {
 
 static bool is_recurrent(const struct raw_hparams *raw, int32_t l) {
     switch (raw->facts->recurrent) {
-    case RECURRENT_ALL: return true;
+    case RECURRENT_ALL:
+    case RECURRENT_BESIDE: return true;
     case RECURRENT_WITHOUT_KV: return raw->layers[l].n_head_kv == 0;
     case RECURRENT_IN_TURN: return raw->layers[l].n_head_kv == 0 && raw->layers[l].n_ff == 0;
     case RECURRENT_BETWEEN: return (l + 1) % raw->attn_interval != 0;
@@ -97,6 +98,7 @@ static void set_kinds(struct raw_hparams *raw) {
         if (!raw->says_experts) flag(layer, LAYER_EXPERTS, hparams_has_experts(raw, l));
         if (raw->facts->recurrent == RECURRENT_ALL) flag(layer, LAYER_NO_FFN, true);
         if (raw->facts->recurrent == RECURRENT_IN_TURN) set_block(raw, layer);
+        if (raw->facts->recurrent == RECURRENT_BESIDE) flag(layer, LAYER_BESIDE, true);
     }
 }
 
@@ -107,14 +109,15 @@ static int32_t or_else(int32_t said, int32_t all) { return said == HPARAMS_NOT_S
 static void set_widths(struct raw_hparams *raw, int32_t l) {
     const struct hparams *hp = &raw->hp;
     struct layer_hparams *layer = &raw->layers[l];
-    const bool swa = (layer->flags & LAYER_SWA) != 0, recurrent = (layer->flags & LAYER_RECURRENT) != 0;
+    const bool swa = (layer->flags & LAYER_SWA) != 0;
+    const bool recurrent = layer->flags & LAYER_RECURRENT && !layer_attends(layer->flags);
     const int32_t n_head_kv = !swa && raw->n_head_kv_full ? raw->n_head_kv_full : hp->n_head_kv;
     layer->n_head = or_else(layer->n_head, hp->n_head);
     layer->n_head_kv = recurrent ? 0 : or_else(layer->n_head_kv, n_head_kv);
     layer->n_ff = or_else(layer->n_ff, hp->n_ff);
     layer->head_dim = swa && raw->head_dim_swa ? raw->head_dim_swa : hp->head_dim;
     layer->head_dim_v = hp->head_dim == layer->head_dim ? hp->head_dim_v : layer->head_dim;
-    layer->n_rot = layer->flags & (LAYER_NO_ROPE | LAYER_RECURRENT) ? 0 : hp->n_rot;
+    layer->n_rot = recurrent || layer->flags & LAYER_NO_ROPE ? 0 : hp->n_rot;
     if (layer->n_rot != 0 && swa && raw->head_dim_swa)
         layer->n_rot = raw->n_rot_swa ? raw->n_rot_swa : raw->head_dim_swa;
     layer->kv_layer = l;
@@ -122,7 +125,7 @@ static void set_widths(struct raw_hparams *raw, int32_t l) {
 
 static rn_status check_layer(const struct raw_hparams *raw, int32_t l, rn_error *err) {
     const struct layer_hparams *layer = &raw->layers[l];
-    if (layer->flags & LAYER_RECURRENT) return RN_OK;
+    if (layer->flags & LAYER_RECURRENT && !layer_attends(layer->flags)) return RN_OK;
     if (!(layer->flags & LAYER_NO_MIXER) &&
         (layer->n_head == 0 || layer->n_head_kv == 0 || layer->n_head % layer->n_head_kv != 0))
         return fail(err, RN_E_FORMAT,
@@ -165,7 +168,7 @@ static void set_largest(struct raw_hparams *raw) {
     for (int32_t l = 0; l < hp->n_layer; l++) {
         const struct layer_hparams *layer = &raw->layers[l];
         if (layer->n_ff > hp->n_ff) hp->n_ff = layer->n_ff;
-        if (layer->flags & LAYER_RECURRENT) continue;
+        if (layer->flags & LAYER_RECURRENT && !layer_attends(layer->flags)) continue;
         if (layer->n_head_kv > hp->n_head_kv) hp->n_head_kv = layer->n_head_kv;
         if (layer->head_dim > hp->head_dim) hp->head_dim = layer->head_dim;
         if (layer->head_dim_v > hp->head_dim_v) hp->head_dim_v = layer->head_dim_v;
