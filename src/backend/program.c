@@ -31,7 +31,8 @@ const char *op_kind_name(enum op_kind k) {
                                                   [OP_DELTA] = "delta",
                                                   [OP_GATHER] = "gather",
                                                   [OP_GATHER_MEAN] = "gather mean",
-                                                  [OP_CLAMP] = "clamp"};
+                                                  [OP_CLAMP] = "clamp",
+                                                  [OP_XIELU] = "xielu"};
     return k < OP_N_KINDS ? names[k] : "?";
 }
 

@@ -119,6 +119,7 @@ enum op_kind {
     // dst of wanted row i = the mean of src over all rows of its sequence in this step: their sum in the order of positions, times 1 / count
     OP_GATHER_MEAN,
     OP_CLAMP, // dst = min(max(dst, least), most)
+    OP_XIELU, // dst = xIELU of src (kernels/kernels.h)
     OP_N_KINDS
 };
 
@@ -183,6 +184,8 @@ struct op {
     struct {
         enum act_fn fn;
     } activate;
+    // OP_XIELU
+    struct xielu xielu;
     // OP_ADD, OP_SCALE
     struct {
         float factor;

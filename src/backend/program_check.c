@@ -16,6 +16,7 @@
     X(LINEAR, "linear", o->linear.by_head)                                                                           \
     X(ROPE, "rope", o->rope.table != 0)                                                                              \
     X(ACTIVATE, "activate", o->activate.fn != 0)                                                                     \
+    X(XIELU, "xielu", o->xielu.alpha_p != 0 || o->xielu.alpha_n != 0 || o->xielu.beta != 0 || o->xielu.eps != 0)     \
     X(SCALE, "scale", o->scale.factor != 0)                                                                          \
     X(SOFTCAP, "softcap", o->softcap.cap != 0)                                                                       \
     X(CLAMP, "clamp", o->clamp.least != 0 || o->clamp.most != 0)                                                     \
@@ -76,6 +77,7 @@ static const struct {
     [OP_GATHER] = {SRC | DST, 0},
     [OP_GATHER_MEAN] = {SRC | DST, 0},
     [OP_CLAMP] = {DST | CLAMP, 0},
+    [OP_XIELU] = {SRC | DST, XIELU},
 };
 
 static uint32_t fields_of(const struct op *o) {

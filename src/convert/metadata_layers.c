@@ -1,5 +1,6 @@
 // convert/metadata_layers.c - see metadata_layers.h.
 #include "convert/metadata_layers.h"
+#include <string.h>
 
 static void put_int(gguf_writer *w, const struct hparams *h, const char *name, int32_t v) {
     gguf_put_u32(w, metadata_key_of(h, name).text, (uint32_t)v); // not negative: checked when it was read
@@ -134,6 +135,17 @@ static void put_experts(gguf_writer *w, const struct hparams *h, const struct ar
     if (!by_rule) put_own_flags(w, h, "runnel.layers_with_experts", LAYER_EXPERTS, log);
 }
 
+static void put_xielu(gguf_writer *w, const struct hparams *h) {
+    for (int i = 0; i < XIELU_N_PARTS; i++) {
+        gguf_put_array(w, xielu_parts[i].key, GGUF_F32, (uint64_t)h->n_layer);
+        for (int32_t l = 0; l < h->n_layer; l++) {
+            float x;
+            memcpy(&x, (const char *)&h->layers[l].xielu + xielu_parts[i].at, sizeof x);
+            gguf_put_item_f32(w, x);
+        }
+    }
+}
+
 void metadata_put_layers(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, const log_sink *log) {
     int32_t n_shared = 0;
     put_widths(w, h, f);
@@ -144,4 +156,5 @@ void metadata_put_layers(gguf_writer *w, const struct hparams *h, const struct a
     if (h->n_layer_after > 0) put_int(w, h, "nextn_predict_layers", h->n_layer_after);
     put_windows(w, h, f, log);
     put_experts(w, h, f, log);
+    if (f->has_xielu) put_xielu(w, h);
 }

@@ -11,6 +11,7 @@
 
 #include "base/file_map.h"
 #include "base/status.h"
+#include "tensor/act_fn.h"
 #include "tensor/types.h"
 #include "tokenizer/vocab.h"
 
@@ -63,6 +64,8 @@ struct layer_hparams {
     int32_t n_head, n_head_kv, head_dim, head_dim_v, n_rot, n_ff;
     // the layer whose keys and values it attends over: itself unless LAYER_SHARED_KV
     int32_t kv_layer;
+    // apertus: as in files, where alpha_p and alpha_n are what softplus is taken of
+    struct xielu xielu;
 };
 static inline bool layer_attends(uint32_t flags) {
     return !(flags & LAYER_NO_MIXER) && (!(flags & LAYER_RECURRENT) || flags & LAYER_BESIDE);

@@ -233,6 +233,8 @@ struct kernel_set {
     // y = (u + 1) * (g * sigmoid(alpha * g)), g = min(gate, limit), u = up clamped to [-limit,
     // limit]; limit >= 0.
     void (*swiglu_oai)(const float *gate, const float *up, size_t n, float alpha, float limit, float *y);
+    // xIELU (2411.13010): y = x > 0 ? alpha_p * x^2 + beta * x : (exp(min(x, eps)) - 1 - x) * alpha_n + beta * x.
+    void (*xielu)(const float *x, size_t n, struct xielu p, float *y);
     // Rotates n_head heads, stride floats apart: the first n_rot values of each in interleaved
     // pairs (2i, 2i+1), where cos_sin[2i] and cos_sin[2i+1] are the cosine and sine of pair i.  a'
     // = fmaf(a, c, -(b * s)), b' = fmaf(a, s, b * c).

@@ -93,6 +93,7 @@
     X("nemotron_h", nemotron_h) /* arch_states.c */                                                                  \
     X("nemotron_h_moe", nemotron_h)                                                                                  \
     X("maincoder", maincoder) /* arch_kin.c */                                                                       \
+    X("apertus", apertus)     /* arch_apertus.c */                                                                   \
     X("bert", bert)           /* arch_encoders.c */                                                                  \
     X("mpnet", mpnet)                                                                                                \
     X("nomic-bert", nomic)                                                                                           \

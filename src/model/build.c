@@ -2,6 +2,7 @@
 #include "base/alike.h"
 #include "base/mem.h"
 #include "formats/refusals.h"
+#include "kernels/rowmath.h"
 #include "model/model_private.h"
 #include <inttypes.h>
 #include <math.h>
@@ -118,6 +119,14 @@ static struct op_head head_of(const struct model *m, int32_t layer, enum buf b, 
     return (struct op_head){(int32_t)(buf_width(m, layer, b) / n_heads), at ? (int32_t)model_dims(m, layer)[at] : 0};
 }
 
+// log(1 + exp(x)), of which nothing is left but x where that is large.
+static float softplus(float x) { return x > 40 ? x : (float)log_f64(1 + exp_f64((double)x)); }
+
+// What the op computes with, of what files say.
+static struct xielu xielu_of(struct xielu x) {
+    return (struct xielu){softplus(x.alpha_p), x.beta + softplus(x.alpha_n), x.beta, x.eps};
+}
+
 // Parameters that only some kinds of ops have.
 static void set_parameters(const struct model *m, const struct op_spec *s, int32_t layer, struct op *o) {
     const float factor = factor_of(m, s, layer);
@@ -143,6 +152,7 @@ static void set_parameters(const struct model *m, const struct op_spec *s, int32
         o->temperature.period = m->h->attn_temp_length;
         o->temperature.offset = s->offset;
         break;
+    case OP_XIELU: o->xielu = xielu_of(m->h->layers[layer].xielu); break;
     case OP_EXPERTS: o->experts.reads_parts = s->reads_parts; break;
     case OP_EXPERTS_SUM: o->experts_sum.is_weighted = s->is_weighted; break;
     case OP_CONV:

@@ -16,4 +16,9 @@ enum act_fn {
     ACT_N_FNS
 };
 
+// The parameters of xIELU (2411.13010), after softplus and sum: kernels/kernels.h has the function.
+struct xielu {
+    float alpha_p, alpha_n, beta, eps;
+};
+
 #endif

@@ -202,6 +202,9 @@ MODELS = {
                                                    attention_bias=True, mlp_bias=True, mamba_proj_bias=True, projectors_bias=True,
                                                    mamba_conv_bias=False, time_step_limit=[0.25, 0.75])),
     'falcon-h1-tied': ('FalconH1ForCausalLM', dict(HEADS, mamba_d_conv=3, mamba_d_state=10, mamba_d_ssm=40, mamba_n_heads=4, mamba_d_head=10, mamba_n_groups=2, tie_word_embeddings=True, lm_head_multiplier=0.75)),
+    'apertus': ('ApertusForCausalLM', dict(HEADS, num_attention_heads=3, num_key_value_heads=1, rope_parameters=dict(
+        rope_type='llama3', rope_theta=12000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16))),
+    'apertus-bias': ('ApertusForCausalLM', dict(HEADS, attention_bias=True, rope_parameters=dict(rope_type='default', rope_theta=10000.0))),
     'starcoder': ('GPTBigCodeForCausalLM', dict(vocab_size=48, n_embd=32, n_inner=64, n_head=4, n_layer=2, n_positions=64, multi_query=True, bos_token_id=1, eos_token_id=47)),
 }
 OTHER = re.compile(r'(^|\.)(visual|vision_tower|vision_model|multi_modal_projector|connector|embed_vision|audio_tower|embed_audio|image_newline|view_separator|vit|mlp_AR|projector|sam_model|view_seperator)\b')

@@ -62,6 +62,10 @@ static void call_swiglu_oai(const struct kernel_set *set, const struct row_call 
     set->swiglu_oai(c->x, c->w, c->n, 1.702f, fabsf(c->t), c->out);
 }
 
+static void call_xielu(const struct kernel_set *set, const struct row_call *c) {
+    set->xielu(c->x, c->n, (struct xielu){0.8f, 1.3f, 0.5f, c->which ? c->t : -1e-6f}, c->out);
+}
+
 static const struct row_op {
     const char *name;
     row_fn call;
@@ -86,6 +90,7 @@ static const struct row_op {
     {"activate", call_activate, ACT_N_FNS, EITHER},
     {"activate_mul", call_activate_mul, ACT_N_FNS, EITHER},
     {"swiglu_oai", call_swiglu_oai, 1, EITHER},
+    {"xielu", call_xielu, 2, EITHER},
 };
 
 static void call_row_op(const struct kernel_set *set, const struct row_op *op, bool in_place, struct row_call c) {
@@ -140,6 +145,7 @@ static void check_rows(const struct kernel_set *set) {
     COVER(activate);
     COVER(activate_mul);
     COVER(swiglu_oai);
+    COVER(xielu);
     for (const struct row_op *op = row_ops; op < row_ops + COUNT(row_ops); op++)
         for (int which = 0; which < op->n_ways && op_wanted(op->name); which++) {
             if (op->where & APART) check_row_op(set, op, which, false);

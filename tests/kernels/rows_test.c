@@ -137,6 +137,23 @@ TEST(swiglu_oai_holds_its_inputs_to_the_limit_and_is_within_its_bound) {
     fp_mode_leave(mode);
 }
 
+// Its two sides in double; what is not a number stays so.
+TEST(xielu_bends_on_both_sides_of_zero) {
+    const struct xielu p = {0.8f, 1.25f, 0.5f, -1e-6f};
+    for (float x = -20; x <= 20; x += 0.0625f) {
+        float y;
+        kernel_set_get(CPU_REF)->xielu(&x, 1, p, &y);
+        const double v = (double)x,
+                     want = x > 0 ? (double)p.alpha_p * v * v + (double)p.beta * v
+                                  : (expm1(fmin(v, (double)p.eps)) - v) * (double)p.alpha_n + (double)p.beta * v;
+        check_note("%g: %g for %g", v, (double)y, want);
+        CHECK(fabs((double)y - want) <= 3e-7 * (1 + fabs(want)));
+    }
+    float nan = NAN;
+    kernel_set_get(CPU_REF)->xielu(&nan, 1, p, &nan);
+    CHECK(isnan(nan));
+}
+
 TEST(softcap_bends_towards_the_cap_and_never_passes_it) {
     const fp_mode mode = fp_mode_enter();
     for (float x = -500; x <= 500; x += 0.37f) {

@@ -15,7 +15,7 @@ enum { MOST_LAYERS = 64, VALUE_BYTES = 400 };
 
 // ---- keys -----------------------------------------------------------------------------------------------------------
 
-// [1101]: a bool for each layer; (0,2,0): an integer.
+// [1101]: a bool for each layer; (0,2,0): an integer; {0.5,-1}: a float.
 static void put_layers(struct gguf_builder *b, const char *key, const char *value) {
     uint8_t bools[MOST_LAYERS];
     int32_t ints[MOST_LAYERS];
@@ -30,10 +30,23 @@ static void put_layers(struct gguf_builder *b, const char *key, const char *valu
     gb_array(b, key, GB_I32, ints, n, sizeof *ints);
 }
 
+static void put_floats(struct gguf_builder *b, const char *key, const char *value) {
+    float floats[MOST_LAYERS];
+    size_t n = 0;
+    for (const char *c = value; *c && *c != '}' && n < MOST_LAYERS; c += strcspn(c + 1, ",}") + 1)
+        if (c[1] != '}') floats[n++] = strtof(c + 1, NULL);
+    gb_array(b, key, GB_F32, floats, n, sizeof *floats);
+}
+
 static void put_key(struct gguf_builder *b, const char *arch, const char *name, const char *value) {
     char key[128];
-    snprintf(key, sizeof key, "%s.%s", arch, name);
-    if (value[0] == '[' || value[0] == '(') {
+    if (name[0] == '/')
+        snprintf(key, sizeof key, "%s", name + 1);
+    else
+        snprintf(key, sizeof key, "%s.%s", arch, name);
+    if (value[0] == '{') {
+        put_floats(b, key, value);
+    } else if (value[0] == '[' || value[0] == '(') {
         put_layers(b, key, value);
     } else if (value[0] == '"') {
         gb_str_n(b, key, value + 1, strcspn(value + 1, "\""));

@@ -7,7 +7,8 @@
 #include "tests/support/gguf_builder.h"
 
 // keys, separated by spaces: NAME=VALUE without the architecture in front. VALUE: 4 or -1 (an integer), 1.0, 1e9 or nan (a float), true or false, "a word",
-// or for each layer a bool as digits in brackets, [1101], or an integer, (0,2,0). embedding_length and block_count must be among them.
+// or for each layer a bool as digits in brackets, [1101], an integer, (0,2,0),
+// or a float, {0.5,-1}. A NAME that begins with / is a whole key. embedding_length and block_count must be among them.
 struct arch_model {
     const char *arch;
     const char *keys;

@@ -195,6 +195,9 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
       "expert_shared_count=1 expert_shared_feed_forward_length=48"}},
     {"queries and keys normed behind rotation pair by pair",
      {"maincoder", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
+    {"xIELU in place of a gate",
+     {"apertus", "block_count=3 " COMMON RMS "attention.head_count_kv=2 /xielu.alpha_p={0.2,-0.5,1} "
+                 "/xielu.alpha_n={-1,0.25,0.5} /xielu.beta=0.5 /xielu.eps=-1e-6"}},
     {"a norm by another name", {"seed_oss", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
     {"gate and up in one, half a head rotated",
      {"chatglm", "block_count=2 " COMMON RMS "attention.head_count_kv=2 rope.dimension_count=8",

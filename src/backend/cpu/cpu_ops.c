@@ -123,6 +123,10 @@ static void columns_gate_oai(const struct op_run *x, size_t r, size_t begin, siz
     x->b->k->swiglu_oai(run_src(x, r) + begin, run_src2(x, r) + begin, end - begin, 1.702f, 7, run_dst(x, r) + begin);
 }
 
+static void columns_xielu(const struct op_run *x, size_t r, size_t begin, size_t end) {
+    x->b->k->xielu(run_src(x, r) + begin, end - begin, x->o->op.xielu, run_dst(x, r) + begin);
+}
+
 static void op_add(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
     for (size_t r = begin; r < end; r++)
@@ -233,8 +237,10 @@ static const pieces_fn by_pieces[OP_N_KINDS + 1] = {
     [OP_LINEAR] = linear_run, [OP_EXPERTS] = experts_run, [OP_STORE_KV] = attend_run, [OP_ATTEND] = attend_run,
     [OP_CONV] = recur_run,    [OP_SSM] = recur_run,       [OP_DELTA] = recur_run,     [OP_SCAN] = recur_run,
 };
-static const columns_fn by_columns[OP_N_KINDS + 1] = {
-    [OP_ACTIVATE] = columns_activate, [OP_GATE] = columns_gate, [OP_GATE_OAI] = columns_gate_oai};
+static const columns_fn by_columns[OP_N_KINDS + 1] = {[OP_ACTIVATE] = columns_activate,
+                                                      [OP_GATE] = columns_gate,
+                                                      [OP_GATE_OAI] = columns_gate_oai,
+                                                      [OP_XIELU] = columns_xielu};
 
 static void run_rows(const struct op_run *x, size_t begin, size_t end) {
     if (by_rows[x->o->op.kind]) {

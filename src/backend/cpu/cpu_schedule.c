@@ -12,7 +12,7 @@ const struct op_traits cpu_traits[OP_N_KINDS + 1] = {
     [OP_EXPERTS_SUM] = {.meets_rows = true}, [OP_MUL] = {.in_place = true},
     [OP_CONV] = {.claimed = true},           [OP_SSM] = {.claimed = true},
     [OP_DELTA] = {.claimed = true},          [OP_CLAMP] = {.in_place = true},
-    [OP_SCAN] = {.claimed = true},
+    [OP_SCAN] = {.claimed = true},           [OP_XIELU] = {.by_columns = true},
 };
 
 bool cpu_keeps_dst(const struct cpu_backend *b, const struct op *o) {

@@ -119,7 +119,7 @@ struct hf_arch_list {
     size_t n;
 };
 extern const struct hf_arch_list hf_archs_dense, hf_archs_older, hf_archs_experts, hf_archs_states, hf_archs_gemma4,
-    hf_archs_kin, hf_archs_mixtures, hf_archs_alibi, hf_archs_encoders;
+    hf_archs_kin, hf_archs_mixtures, hf_archs_alibi, hf_archs_varied, hf_archs_encoders;
 
 // A member of config.json that says whether a trait holds, and its name for messages.
 struct hf_trait {

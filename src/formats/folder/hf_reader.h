@@ -50,6 +50,8 @@ static inline const struct layer_hparams *hf_layer(const struct hf_reader *r, in
     return layer < 0 ? NULL : layer < hp->n_layer ? &hp->layers[layer] : &r->nextn[layer - hp->n_layer];
 }
 
+// hf_xielu.c: reads the parameters of xIELU into layers [n_layer], where the architecture has them.
+rn_status hf_read_xielu(struct hf_reader *r, struct layer_hparams *layers);
 // hf_experts.c: a row's tensor of a layer put together of several of the folder's: of each expert's; of MXFP4's blocks and scales.
 rn_status hf_stack(struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer);
 rn_status hf_take_mxfp4(struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer);

@@ -271,6 +271,7 @@ rn_status hf_add_tensors(struct package *p, struct hf_config *c, const struct sa
     if (st == RN_OK) find_traits(&r);
     if (st == RN_OK) st = hf_find_nextn(&r);
     c->raw.hp.n_layer_after = r.n_nextn;
+    if (st == RN_OK) st = hf_read_xielu(&r, c->raw.layers);
     if (st == RN_OK) st = visit_all(&r);
     for (size_t i = 0; st == RN_OK && i < r.n_found; i++)
         if (!r.found[i].used) st = judge_unused(&r, &r.found[i]);

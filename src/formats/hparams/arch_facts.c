@@ -220,6 +220,7 @@ static const struct arch_facts facts[] = {
      .has_dense = true,
      .embd_by_sqrt = true,
      DEFAULTS(gemma3_defaults)},
+    {.name = "apertus", .has_xielu = true, .own_gate = true},
     {.name = "minimax-m2", .gating = EXPERT_GATING_SIGMOID, .weights_norm = true},
 };
 

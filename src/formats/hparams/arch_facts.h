@@ -75,6 +75,7 @@ struct arch_facts {
     bool clamps_qkv;           // clamp_qkv is possible
     bool may_norm_residual;    // residual_of_norm is possible
     bool own_gate;             // no other activation than its own is possible
+    bool has_xielu;            // its activation is xIELU, with numbers of each layer
     bool scans;                // states are Mamba's, each channel with time steps of its own
     float router_margin;       // hparams.router_margin
     bool may_norm_after;       // norms_after and n_embd_token are possible

@@ -108,6 +108,16 @@ rn_status hparams_begin_layers(struct raw_hparams *raw, struct package *p, rn_er
 // Errors: RN_E_FORMAT, RN_E_UNSUPPORTED; `key NAME: WHY`.
 rn_status hparams_read_gguf(const struct gguf *g, struct package *p, rn_error *err);
 
+// The parameters of xIELU, layer by layer (hparams_xielu.c): what folders and GGUF call them.
+enum { XIELU_N_PARTS = 4 };
+#define XIELU_MOST 1e4 // of each, in magnitude
+extern const struct xielu_part {
+    const char *name, *key;
+    size_t at; // in struct xielu
+} xielu_parts[XIELU_N_PARTS];
+// Where the architecture has them. RN_E_FORMAT: one is missing or out of range.
+rn_status hparams_read_xielu(const struct gguf *g, struct raw_hparams *raw, rn_error *err);
+
 // Llama 4 norms queries and keys in all but its largest model, which other converters' files identify only by the number of experts.
 bool hparams_qk_norm_by_rule(const struct arch_facts *f, int32_t n_expert);
 

@@ -282,6 +282,7 @@ static rn_status read_rows(const struct gguf *g, struct raw_hparams *raw, struct
     if (st == RN_OK) st = read_pooling(g, raw, err);
     if (st == RN_OK) st = read_token_types(g, raw, err);
     if (st == RN_OK) st = read_layer_flags(g, raw, p, err);
+    if (st == RN_OK) st = hparams_read_xielu(g, raw, err);
     return st == RN_OK ? leave_out_nextn(raw, err) : st;
 }
 

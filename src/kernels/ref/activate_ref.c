@@ -38,3 +38,12 @@ void ref_swiglu_oai(const float *gate, const float *up, size_t n, float alpha, f
 void ref_softcap(float *y, float cap, size_t n) {
     for (size_t i = 0; i < n; i++) y[i] = cap * tanh_f32(y[i] / cap);
 }
+
+// Both sides are products and sums of the same shape: one of x, one of what bends.
+void ref_xielu(const float *x, size_t n, struct xielu p, float *y) {
+    for (size_t i = 0; i < n; i++) {
+        const float v = x[i];
+        const float low = exp_f32(v < p.eps ? v : p.eps) - 1 - v;
+        y[i] = v <= 0 ? fmaf(low, p.alpha_n, p.beta * v) : fmaf(v * v, p.alpha_p, p.beta * v);
+    }
+}

@@ -84,6 +84,7 @@ void ref_rope_halves(float *x, size_t n_head, size_t stride, size_t n_rot, const
 ACT_FNS_DECLARE(ref)
 void ref_swiglu_oai(const float *gate, const float *up, size_t n, float alpha, float limit, float *y);
 void ref_softcap(float *y, float cap, size_t n);
+void ref_xielu(const float *x, size_t n, struct xielu p, float *y);
 
 void ref_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t v_dim);
 void ref_attend_finish(const float *o, float l, size_t v_dim, float *out);

@@ -53,7 +53,7 @@
     .rms_norm = ref_rms_norm, .layer_norm = ref_layer_norm, .softmax = ref_softmax, .add = ref_add,        \
     .add_scaled = ref_add_scaled, .scale = ref_scale, .mul = ref_mul, .softcap = ref_softcap,              \
     .activate = ACT_FNS(ref_activate), .activate_mul = ACT_FNS(ref_activate_mul),                          \
-    RECUR(ref), .swiglu_oai = ref_swiglu_oai, .rope = ref_rope, .rope_halves = ref_rope_halves,                        \
+    RECUR(ref), .swiglu_oai = ref_swiglu_oai, .xielu = ref_xielu, .rope = ref_rope, .rope_halves = ref_rope_halves,                        \
     .attend_merge = ref_attend_merge, .attend_finish = ref_attend_finish, .int8_probe = ref_int8_probe
 // clang-format on
 

@@ -70,3 +70,18 @@ void avx2_softcap(float *y, float cap, size_t n) {
     for (; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, capped(_mm256_loadu_ps(y + i), c));
     if (i < n) store_first(y + i, n - i, capped(load_first(y + i, n - i), c));
 }
+
+ALWAYS_INLINE __m256 xielu(__m256 x, struct xielu p) {
+    const __m256 straight = _mm256_mul_ps(_mm256_set1_ps(p.beta), x),
+                 e = exp_lanes(_mm256_min_ps(x, _mm256_set1_ps(p.eps)));
+    const __m256 low = _mm256_sub_ps(_mm256_sub_ps(e, _mm256_set1_ps(1)), x);
+    const __m256 of_low = _mm256_fmadd_ps(low, _mm256_set1_ps(p.alpha_n), straight);
+    const __m256 of_high = _mm256_fmadd_ps(_mm256_mul_ps(x, x), _mm256_set1_ps(p.alpha_p), straight);
+    return _mm256_blendv_ps(of_high, of_low, _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_LE_OQ));
+}
+
+void avx2_xielu(const float *x, size_t n, struct xielu p, float *y) {
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, xielu(_mm256_loadu_ps(x + i), p));
+    if (i < n) store_first(y + i, n - i, xielu(load_first(x + i, n - i), p));
+}

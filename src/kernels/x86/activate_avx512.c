@@ -75,3 +75,19 @@ void avx512_softcap(float *y, float cap, size_t n) {
         _mm512_mask_storeu_ps(y + i, lanes, _mm512_mul_ps(c, tanh_lanes(quotient)));
     }
 }
+
+ALWAYS_INLINE_512 __m512 xielu(__m512 x, struct xielu p) {
+    const __m512 straight = _mm512_mul_ps(_mm512_set1_ps(p.beta), x),
+                 e = exp_of_lanes(_mm512_min_ps(x, _mm512_set1_ps(p.eps)));
+    const __m512 low = _mm512_sub_ps(_mm512_sub_ps(e, _mm512_set1_ps(1)), x);
+    const __m512 of_low = _mm512_fmadd_ps(low, _mm512_set1_ps(p.alpha_n), straight);
+    const __m512 of_high = _mm512_fmadd_ps(_mm512_mul_ps(x, x), _mm512_set1_ps(p.alpha_p), straight);
+    return _mm512_mask_mov_ps(of_high, _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LE_OQ), of_low);
+}
+
+void avx512_xielu(const float *x, size_t n, struct xielu p, float *y) {
+    for (size_t i = 0; i < n; i += 16) {
+        const __mmask16 lanes = lanes_left(n - i);
+        _mm512_mask_storeu_ps(y + i, lanes, xielu(_mm512_maskz_loadu_ps(lanes, x + i), p));
+    }
+}

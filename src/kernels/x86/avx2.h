@@ -96,6 +96,7 @@ void avx2_rope_halves(float *x, size_t n_head, size_t stride, size_t n_rot, cons
 ACT_FNS_DECLARE(avx2)
 void avx2_swiglu_oai(const float *gate, const float *up, size_t n, float alpha, float limit, float *y);
 void avx2_softcap(float *y, float cap, size_t n);
+void avx2_xielu(const float *x, size_t n, struct xielu p, float *y);
 
 void avx2_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t v_dim);
 void avx2_attend_finish(const float *o, float l, size_t v_dim, float *out);

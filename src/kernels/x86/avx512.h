@@ -46,6 +46,7 @@ void avx512_rope_halves(float *x, size_t n_head, size_t stride, size_t n_rot, co
 ACT_FNS_DECLARE(avx512)
 void avx512_swiglu_oai(const float *gate, const float *up, size_t n, float alpha, float limit, float *y);
 void avx512_softcap(float *y, float cap, size_t n);
+void avx512_xielu(const float *x, size_t n, struct xielu p, float *y);
 
 RECUR_DECLARE(avx512); // recur_avx512.c
 

@@ -73,7 +73,7 @@
     .rms_norm = avx2_rms_norm, .layer_norm = avx2_layer_norm, .softmax = avx2_softmax, .add = avx2_add,       \
     .add_scaled = avx2_add_scaled, .scale = avx2_scale, .mul = avx2_mul, .softcap = avx2_softcap,             \
     .activate = ACT_FNS(avx2_activate), .activate_mul = ACT_FNS(avx2_activate_mul),                           \
-    RECUR(avx2), .swiglu_oai = avx2_swiglu_oai, .rope = avx2_rope, .rope_halves = avx2_rope_halves,                        \
+    RECUR(avx2), .swiglu_oai = avx2_swiglu_oai, .xielu = avx2_xielu, .rope = avx2_rope, .rope_halves = avx2_rope_halves,                        \
     .attend_merge = avx2_attend_merge, .attend_finish = avx2_attend_finish, .int8_probe = avx2_int8_probe
 // clang-format on
 

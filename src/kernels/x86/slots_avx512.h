@@ -23,7 +23,7 @@
     .rms_norm = avx512_rms_norm, .layer_norm = avx512_layer_norm, .softmax = avx512_softmax,                  \
     .add = avx512_add, .add_scaled = avx512_add_scaled, .scale = avx512_scale, .mul = avx512_mul,             \
     .softcap = avx512_softcap, .activate = ACT_FNS(avx512_activate),                                          \
-    .activate_mul = ACT_FNS(avx512_activate_mul), .swiglu_oai = avx512_swiglu_oai, RECUR(avx512),                            \
+    .activate_mul = ACT_FNS(avx512_activate_mul), .swiglu_oai = avx512_swiglu_oai, .xielu = avx512_xielu, RECUR(avx512),                            \
     .rope = avx512_rope, .rope_halves = avx512_rope_halves,                                                   \
     .kv[KV_F16].attend = avx512_kv_f16_attend,                                                                \
     .kv[KV_F32].attend = avx512_kv_f32_attend,                                                                \
