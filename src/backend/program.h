@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #define PROGRAM_MAX_BUFFERS  64
-#define PROGRAM_MAX_GROUPS   4
+#define PROGRAM_MAX_GROUPS   8
 #define PROGRAM_MAX_ROPES    2
-#define PROGRAM_MAX_KINDS    4 // of attention
+#define PROGRAM_MAX_KINDS    8 // of attention
 #define PROGRAM_MAX_TAPS     16
 #define PROGRAM_MAX_ADAPTERS 64
 #define PROGRAM_MAX_COORDS   3  // further rope coordinates of a row, in addition to its position

@@ -62,7 +62,7 @@ static struct hparams as_in_files(const struct hparams *h, const struct arch_fac
     if (h->rope_scaling == ROPE_SCALING_NONE || h->rope_scaling == ROPE_SCALING_LONGROPE) w.rope_factor = 0;
     if (f->logit_divisor && h->logit_scale != 0) w.logit_scale = 1 / h->logit_scale;
     if (f->embd_by_sqrt) w.embd_scale = 0;
-    if (f->attn_unscaled) w.attn_scale = 0;
+    if (f->attn_unscaled || f->attn_by_head) w.attn_scale = 0;
     if (f->swa_is_chunk) w.n_swa = h->n_chunk;
     if (f->short_conv) w.ssm_d_inner = 0;
     if (f->scans) w.ssm_n_head = h->ssm_dt_rank;

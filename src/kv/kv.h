@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define KV_PAGE       64 // positions of a page
-#define KV_MAX_GROUPS 4
+#define KV_MAX_GROUPS 8
 #define KV_STATE      KV_MAX_GROUPS // in place of a group: the slots of state
 #define KV_NONE       (-1)
 

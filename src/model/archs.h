@@ -94,7 +94,10 @@
     X("nemotron_h_moe", nemotron_h)                                                                                  \
     X("maincoder", maincoder) /* arch_kin.c */                                                                       \
     X("apertus", apertus)     /* arch_apertus.c */                                                                   \
-    X("bert", bert)           /* arch_encoders.c */                                                                  \
+    X("jais", jais)           /* arch_varied.c */                                                                    \
+    X("openelm", openelm)                                                                                            \
+    X("deci", deci)                                                                                                  \
+    X("bert", bert) /* arch_encoders.c */                                                                            \
     X("mpnet", mpnet)                                                                                                \
     X("nomic-bert", nomic)                                                                                           \
     X("nomic-bert-moe", nomic_moe)                                                                                   \

@@ -19,7 +19,7 @@ transformers.logging.set_verbosity_error()
 from formula_folder import numbers, write_formula_folder
 from harness import Folder
 from hf_folder import read_tensors
-from plain_decoder import Plain, arctic, parallel
+from plain_decoder import Plain, arctic, omitting, parallel
 from published import FAR, peer_difference
 
 IDS = [7, 31, 2, 40, 19, 5, 5, 28, 44, 11, 0, 36]
@@ -411,6 +411,83 @@ QWEN = [('transformer.wte', 'model.embed_tokens'), ('transformer.ln_f', 'model.n
         ('.attn.c_attn', '.self_attn.c_attn'), ('mlp.w2', 'mlp.gate_proj'), ('mlp.w1', 'mlp.up_proj'), ('mlp.c_proj', 'mlp.down_proj')]
 
 
+def jais_names(tied):
+    """Its matrices lie as convolutions do; of the gate's two the second is the gate."""
+    def run(ours):
+        made = {}
+        for name, t in ours.items():
+            for a, b in [('transformer.', ''), ('h.', ''), ('wte.weight', 'embed'), ('lm_head.weight', 'head'), ('ln_f.weight', 'norm'), ('ln_f.bias', 'norm.bias'), ('ln_1.weight', 'attn_norm'), ('ln_1.bias', 'attn_norm.bias'),
+                         ('ln_2.weight', 'ffn_norm'), ('ln_2.bias', 'ffn_norm.bias'), ('attn.c_proj', 'o'), ('mlp.c_proj', 'down'), ('mlp.c_fc2', 'gate'), ('mlp.c_fc', 'up'), ('attn.c_attn', 'qkv'), ('.weight', '')]:
+                name = name.replace(a, b)
+            t = t.T if t.dim() == 2 and name not in ('embed', 'head') else t
+            if '.qkv' in name:
+                made.update({name.replace('qkv', p): part for p, part in zip('qkv', t.chunk(3), strict=True)})
+            else:
+                made[name] = t
+        return made
+    return run
+
+
+def jais_shapes(n, n_ff, tied):
+    layer = {f'transformer.h.%d.{x}.{part}': shape for x, of in {'ln_1': [n], 'ln_2': [n], 'attn.c_attn': [n, 3 * n], 'attn.c_proj': [n, n], 'mlp.c_fc': [n, n_ff], 'mlp.c_fc2': [n, n_ff], 'mlp.c_proj': [n_ff, n]}.items()
+             for part, shape in (('weight', of), ('bias', of[-1:]))}
+    rest = {'transformer.wte.weight': [48, n], 'transformer.ln_f.weight': [n], 'transformer.ln_f.bias': [n], **({} if tied else {'lm_head.weight': [48, n]})}
+    return layers(2, layer, rest)
+
+
+JAIS = dict(model_type='jais', vocab_size=48, n_embd=30, n_head=5, n_inner=44, n_layer=2, n_positions=64, layer_norm_epsilon=1e-5, activation_function='swiglu', position_embedding_type='alibi', scale_attn_weights=True)
+ELM_Q, ELM_KV, ELM_FF = [3, 6, 6], [1, 2, 3], [24, 40, 56]
+
+
+def openelm_shapes(normed):
+    made = {'transformer.token_embeddings.weight': [48, 32], 'transformer.norm.weight': [32]}
+    for i, (q, kv, ff) in enumerate(zip(ELM_Q, ELM_KV, ELM_FF)):
+        made |= {f'transformer.layers.{i}.{x}.weight': shape for x, shape in {
+            'attn_norm': [32], 'ffn_norm': [32], 'attn.qkv_proj': [(q + 2 * kv) * 10, 32], 'attn.out_proj': [32, q * 10], 'ffn.proj_1': [2 * ff, 32], 'ffn.proj_2': [32, ff],
+            **({'attn.q_norm': [10], 'attn.k_norm': [10]} if normed else {})}.items()}
+    return made
+
+
+def openelm_names(ours):
+    made = {}
+    for name, t in ours.items():
+        for a, b in [('transformer.token_embeddings.weight', 'embed'), ('transformer.norm.weight', 'norm'), ('transformer.layers.', ''), ('attn.q_norm', 'q_norm'), ('attn.k_norm', 'k_norm'), ('attn.out_proj', 'o'),
+                     ('ffn.proj_2', 'down'), ('.weight', '')]:
+            name = name.replace(a, b)
+        i = int(name[0]) if name[0].isdigit() else 0
+        if 'qkv_proj' in name:
+            made.update({f'{i}.{p}': part for p, part in zip('qkv', t.split([10 * n for n in (ELM_Q[i], ELM_KV[i], ELM_KV[i])]), strict=True)})
+        elif 'proj_1' in name:
+            made[f'{i}.gate'], made[f'{i}.up'] = t.chunk(2)
+        else:
+            made[name] = t
+    return made
+
+
+OPENELM = dict(model_type='openelm', vocab_size=48, model_dim=32, head_dim=10, num_transformer_layers=3, num_query_heads=ELM_Q, num_kv_heads=ELM_KV, ffn_multipliers=[0.75, 1.2, 1.73], ffn_dim_divisor=8, max_context_length=64,
+               rope_freq_constant=10000, rope_max_length=128, activation_fn_name='swish', normalization_layer_name='rms_norm', ffn_with_glu=True, share_input_output_layers=True)
+DECI_BLOCKS = [(2, 0.05), (None, 0.05), ('linear', 5.0), (1, None), (4, 12.0), (None, None)]     # heads in a group, factor of the feed-forward part
+DECI_WHOLE = [(2, 0.05), (None, 0.05), ('linear', 5.0), (4, 12.0)]
+
+
+def deci_shapes(blocks):
+    made = dict(LLAMA_REST)
+    for i, (group, ff) in enumerate(blocks):
+        kv, n = 32 // group if isinstance(group, int) else 0, 0 if ff is None else -(-int(64 * ff / 3) // 256) * 256
+        of = {'input_layernorm': [32], 'self_attn.q_proj': [32, 32], 'self_attn.k_proj': [kv, 32], 'self_attn.v_proj': [kv, 32], 'self_attn.o_proj': [32, 32]} if kv else {}
+        of |= {'input_layernorm': [32], 'self_attn.linear_attn': [32, 32]} if group == 'linear' else {}
+        of |= {'post_attention_layernorm': [32], 'mlp.gate_proj': [n, 32], 'mlp.up_proj': [n, 32], 'mlp.down_proj': [32, n]} if n else {}
+        made |= {f'model.layers.{i}.{x}.weight': shape for x, shape in of.items()}
+    return made
+
+
+
+def deci_config(blocks):
+    return dict(EIGHTS, model_type='nemotron-nas', num_key_value_heads=None, intermediate_size=None, num_hidden_layers=len(blocks), hidden_act='silu', tie_word_embeddings=False, rope_theta=10000.0, block_configs=[
+        dict(attention=dict(n_heads_in_group=g if isinstance(g, int) else None, no_op=g is None, num_sink_tokens=None, replace_with_linear=g == 'linear', sparsify=None, window_length=None),
+             ffn=dict(ffn_mult=f, no_op=f is None, replace_with_linear=False, sparsify=None)) for g, f in blocks])
+
+
 # Classes that transformers has no code for: what config.json says, the shapes, and the class that computes the same with the tensors under its names.
 OTHERS = {
     'exaone': ('ExaoneForCausalLM', dict(model_type='exaone', activation_function='silu', hidden_size=32, intermediate_size=48, num_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=10,
@@ -487,6 +564,20 @@ OTHERS = {
     'pangu-embedded': ('PanguEmbeddedForCausalLM', dict(TENS, model_type='PanguEmbedded', hidden_act='silu', bias=True, tie_word_embeddings=False, rope_theta=10000.0),
                        layers(2, {**LLAMA_LAYER, **{name.replace('weight', 'bias'): shape[:1] for name, shape in LLAMA_LAYER.items() if 'self_attn' in name}}, LLAMA_REST),
                        'LlamaForCausalLM', dict(TENS, attention_bias=True), renamed([])),
+    'jais': ('JAISLMHeadModel', dict(JAIS, mup_scale_qk_dot_by_d=True, mup_embeddings_scale=14.6, mup_output_alpha=2.22, mup_width_scale=0.125, tie_word_embeddings=True), jais_shapes(30, 44, True), None, None,
+             chain(jais_names(True), plain([], n_layer=2, n_head=5, n_head_kv=5, eps=1e-5, norm='layer', alibi=True, scale=1 / 6, embed_scale=14.6, head_scale=2.22 * 0.125))),
+    'jais-untied': ('JAISLMHeadModel', dict(JAIS, n_embd=32, n_head=4, scale_qk_dot_by_d=True, embeddings_scale=2.5, width_scale=0.75, tie_word_embeddings=False), jais_shapes(32, 44, False), None, None,
+                    chain(jais_names(False), plain([], n_layer=2, n_head=4, n_head_kv=4, eps=1e-5, norm='layer', alibi=True, scale=1 / 8, embed_scale=2.5, head_scale=0.75))),
+    'openelm': ('OpenELMForCausalLM', dict(OPENELM, normalize_qk_projections=True), openelm_shapes(True), None, None,
+                chain(openelm_names, plain([], n_layer=3, n_head=ELM_Q, n_head_kv=ELM_KV, eps=1e-6, base=10000.0))),
+    'openelm-plain': ('OpenELMForCausalLM', dict(OPENELM, normalize_qk_projections=False), openelm_shapes(False), None, None,
+                      chain(openelm_names, plain([], n_layer=3, n_head=ELM_Q, n_head_kv=ELM_KV, eps=1e-6, base=10000.0))),
+    'deci': ('DeciLMForCausalLM', deci_config(DECI_BLOCKS), deci_shapes(DECI_BLOCKS), None, None,
+             plain([('self_attn.linear_attn.weight', 'o'), *PLAIN_NAMES], n_layer=6, n_head=4, n_head_kv=[2, 0, 0, 4, 1, 0], eps=1e-5, base=10000.0, layer=omitting)),
+    'deci-51b': ('DeciLMForCausalLM', deci_config(DECI_WHOLE), deci_shapes(DECI_WHOLE), None, None,
+                 plain([('self_attn.linear_attn.weight', 'o'), *PLAIN_NAMES], n_layer=4, n_head=4, n_head_kv=[2, 0, 0, 1], eps=1e-5, base=10000.0, layer=omitting)),
+    'deci-7b': ('DeciLMForCausalLM', dict(TENS, model_type='deci', num_key_value_heads=None, num_key_value_heads_per_layer=[2, 2], hidden_act='silu', tie_word_embeddings=False, rope_theta=10000.0,
+                                          rope_scaling=dict(type='dynamic', factor=2.0)), layers(2, LLAMA_LAYER, LLAMA_REST), 'LlamaForCausalLM', TENS, renamed([])),
     'maincoder': ('MaincoderForCausalLM', dict(TENS, model_type='maincoder', hidden_act='silu', tie_word_embeddings=False, rope_theta=10000.0),
                   layers(2, {**LLAMA_LAYER, 'model.layers.%d.self_attn.q_norm.weight': [10], 'model.layers.%d.self_attn.k_norm.weight': [10]}, LLAMA_REST), None, None,
                   plain([('self_attn.q_norm.weight', 'q_norm'), ('self_attn.k_norm.weight', 'k_norm'), *PLAIN_NAMES], n_layer=2, n_head=4, n_head_kv=2, eps=1e-5, base=10000.0, pairs=True, norms_behind=True)),

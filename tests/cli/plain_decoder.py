@@ -50,17 +50,20 @@ class Plain:
 
     def attend(self, x, i):
         c = self.c
-        q, k, v = (self.heads(x, f'{i}.{p}', n) for p, n in (('q', c.n_head), ('k', c.n_head_kv), ('v', c.n_head_kv)))
+        n_head, n_head_kv = (n[i] if isinstance(n, list) else n for n in (c.n_head, c.n_head_kv))
+        q, k, v = (self.heads(x, f'{i}.{p}', n) for p, n in (('q', n_head), ('k', n_head_kv), ('v', n_head_kv)))
+        if f'{i}.q_norm' in self.t and not getattr(c, 'norms_behind', False):
+            q, k = self.norm(q, f'{i}.q_norm'), self.norm(k, f'{i}.k_norm')
         if c.base:
             q, k = self.rotate(q), self.rotate(k)
         if getattr(c, 'norms_behind', False):
             q, k = self.norm(q, f'{i}.q_norm'), self.norm(k, f'{i}.k_norm')
-        of = getattr(c, 'key_head', lambda h: h // (c.n_head // c.n_head_kv))
-        k, v = (torch.stack([t[of(h)] for h in range(c.n_head)]) for t in (k, v))
+        of = getattr(c, 'key_head', lambda h: h // (n_head // n_head_kv))
+        k, v = (torch.stack([t[of(h)] for h in range(n_head)]) for t in (k, v))
         scores = q @ k.transpose(1, 2) * (c.scale or q.shape[-1] ** -0.5)
         if c.alibi:
             far = torch.arange(x.shape[0])[None, :] - torch.arange(x.shape[0])[:, None]
-            scores = scores + torch.tensor(slopes(c.n_head)).to(x.dtype)[:, None, None] * far
+            scores = scores + torch.tensor(slopes(n_head)).to(x.dtype)[:, None, None] * far
         scores = scores.masked_fill(torch.ones(x.shape[0], x.shape[0]).triu(1).bool(), float('-inf'))
         return self.linear((scores.softmax(-1) @ v).transpose(0, 1).reshape(x.shape[0], -1), f'{i}.o')
 
@@ -95,3 +98,11 @@ def arctic(m, x, i):
     """modeling_arctic.py, parallel_attn_mlp_res: experts read what the layer read."""
     after = x + m.attend(m.norm(x, f'{i}.attn_norm'), i)
     return after + m.gated(m.norm(after, f'{i}.ffn_norm'), f'{i}.') + m.mixture(m.norm(x, f'{i}.experts_norm'), i)
+
+
+def omitting(m, x, i):
+    """DeciLM and Llama-Nemotron: attention, a matrix in its place, or neither; a feed-forward part, or none."""
+    if f'{i}.attn_norm' in m.t:
+        read = m.norm(x, f'{i}.attn_norm')
+        x = x + (m.attend(read, i) if f'{i}.q' in m.t else m.linear(read, f'{i}.o'))
+    return x + m.gated(m.norm(x, f'{i}.ffn_norm'), f'{i}.') if f'{i}.gate' in m.t else x

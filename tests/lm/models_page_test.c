@@ -149,9 +149,11 @@ static const char starred_parts[] =
     "\n"
     "- baichuan: rotates in models of 32 layers and has ALiBi in those of 40; with so many its logits are these.\n"
     "- bitnet: computes SiLU, whatever the folder says; so its logits of bitnet-silu are these.\n"
+    "- deci: leaves out the attention of a layer without a feed-forward part; deci-51b has none of these.\n"
     "- falcon-alibi, falcon-alibi-one: rotates, and has no ALiBi in `falcon`.\n"
     "- mpt: looks GELU up in a table of half-precision numbers, which moves logits that deviate by 6 by up to 0.004.\n"
     "- falcon-h1-bias: takes no biases in `falcon-h1`.\n"
+    "- openelm-plain: wants norms of queries and keys.\n"
     "- phimoe: weighs experts by the softmax over all of them, where the model has SparseMixer.\n";
 
 static void put_below(FILE *to, const json_t *wide, const json_t *archs) {

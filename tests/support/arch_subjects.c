@@ -198,6 +198,13 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
     {"xIELU in place of a gate",
      {"apertus", "block_count=3 " COMMON RMS "attention.head_count_kv=2 /xielu.alpha_p={0.2,-0.5,1} "
                  "/xielu.alpha_n={-1,0.25,0.5} /xielu.beta=0.5 /xielu.eps=-1e-6"}},
+    {"slopes, layer norms and a gate", {"jais", "block_count=2 " COMMON LAYER}},
+    {"heads and widths that grow",
+     {"openelm", "block_count=3 context_length=256 embedding_length=64 feed_forward_length=(32,64,96) "
+                 "attention.head_count=(3,4,6) attention.head_count_kv=(1,2,3) attention.key_length=16 " RMS}},
+    {"layers without attention, with a matrix in its place, and without a feed-forward part",
+     {"deci", "block_count=5 context_length=256 embedding_length=64 feed_forward_length=(96,32,64,0,0) "
+              "attention.head_count=(4,0,4,4,0) attention.head_count_kv=(2,0,0,1,0) attention.key_length=16 " RMS}},
     {"a norm by another name", {"seed_oss", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
     {"gate and up in one, half a head rotated",
      {"chatglm", "block_count=2 " COMMON RMS "attention.head_count_kv=2 rope.dimension_count=8",

@@ -1,5 +1,5 @@
-// formats/folder/config_factors.c - the factors that Falcon-H1 multiplies numbers by on their way (2507.22448, section 3.2.3), and which
-// converters multiply its matrices by; see config_parts.h.
+// formats/folder/config_factors.c - the factors that Falcon-H1 (2507.22448, section 3.2.3) and Jais multiply numbers by on their way, and which
+// converters multiply their matrices by; see config_parts.h.
 #include "formats/folder/config_parts.h"
 #include <inttypes.h>
 
@@ -30,6 +30,12 @@ rn_status config_read_factors(struct hf_config *c, const struct json_node *root,
     struct hparams *const hp = &c->raw.hp;
     bool before = true;
     for (int i = 0; i < HF_N_FACTORS; i++) c->factors[i] = 1;
+    if (c->arch->folds_scales) { // Jais
+        const float width = c->raw.width_scale, alpha = c->raw.output_alpha;
+        if (hp->embd_scale != 0) c->factors[HF_FACTOR_EMBEDDING] = hp->embd_scale;
+        c->factors[HF_FACTOR_HEAD] = (width != 0 ? width : 1) * (alpha != 0 ? alpha : 1);
+        hp->embd_scale = 0;
+    }
     if (c->raw.facts->recurrent != RECURRENT_BESIDE) return RN_OK;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct json_node *const v = json_member(root, rows[i].member);

@@ -124,9 +124,30 @@ static const struct json_node *one_of_equal(const struct json_node *v) {
     return v->n_items > 0 ? first : v;
 }
 
+// A list with one number for each layer, as in GGUF files: the row's value for the whole model is the largest.
+static rn_status read_by_layer(struct hf_config *c, const struct hparam_row *row, const char *name,
+                               const struct json_node *list, rn_error *err) {
+    const struct json_node *v = json_first(list);
+    int64_t n, most = 0;
+    if (list->n_items != (uint32_t)c->raw.hp.n_layer)
+        return fail(err, RN_E_FORMAT, "member %s: %" PRIu32 " items for %" PRId32 " layers", name, list->n_items,
+                    c->raw.hp.n_layer);
+    for (int32_t l = 0; l < c->raw.hp.n_layer; l++, v = json_next(v)) {
+        const rn_status st = json_int(v, (int64_t)row->min, (int64_t)row->max, &n, err);
+        if (st != RN_OK) return fail_in(err, st, "member %s: item %" PRId32, name, l);
+        hparam_set_layer(&c->raw.layers[l], row, (int32_t)n);
+        most = n > most ? n : most;
+    }
+    c->raw.spelled[row - hparam_rows] = name;
+    hparam_set(&c->raw, row, (double)most);
+    return RN_OK;
+}
+
 static rn_status read_value(struct hf_config *c, const struct hparam_row *row, const char *name,
                             const struct json_node *v, rn_error *err) {
     if (c->arch->repeats_numbers && v->kind == JSON_ARRAY) v = one_of_equal(v);
+    if (c->arch->read_widths && row->is_per_layer && v->kind == JSON_ARRAY)
+        return read_by_layer(c, row, name, v, err);
     const double min = row->may_be_0 ? 0 : row->min;
     int64_t n = 0;
     float x = 0;
@@ -435,6 +456,7 @@ rn_status config_read(struct hf_config *c, const struct json_tree *text, struct 
     if (st == RN_OK) st = check_partial(c, err);
     if (st == RN_OK) st = check_sections(c, err);
     if (st == RN_OK) st = config_read_layers(c, o.root, err);
+    if (st == RN_OK) st = config_read_widths(c, o.root, err);
     if (st != RN_OK) return st;
     derive_widths(c);
     st = hparams_check(&c->raw, err);

@@ -290,7 +290,8 @@ static rn_status read_rotation(struct hf_config *c, const struct json_node *root
 static rn_status read_position_type(struct hf_config *c, const struct json_node *root, rn_error *err) {
     const struct json_node *v;
     const rn_status st = config_string(root, "position_embedding_type", &v, err);
-    if (st != RN_OK || !v || c->raw.facts->is_encoder) return st; // of encoders: config_unsupported.c
+    if (st != RN_OK || !v || c->raw.facts->is_encoder || c->raw.hp.alibi_max_bias > 0)
+        return st; // of these: config_unsupported.c
     if (!json_is(v, "rope") && !json_is(v, "nope"))
         return fail(err, RN_E_UNSUPPORTED,
                     "member position_embedding_type: \"%.*s\" is not supported; rope and nope are", config_shown(v),

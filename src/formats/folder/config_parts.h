@@ -26,6 +26,8 @@ bool config_says_mxfp4(const struct json_node *root);
 
 // config_factors.c: reads c->factors, in architectures that have them. Call after the table's rows.
 rn_status config_read_factors(struct hf_config *c, const struct json_node *root, rn_error *err);
+// config_widths.c: widths of layers by factors (openelm) or block by block (deci). After the lists.
+rn_status config_read_widths(struct hf_config *c, const struct json_node *root, rn_error *err);
 
 // config_rope.c: finds the rope parameters; *swa: those of layers with windows, NULL if they have none of their own.
 rn_status config_find_rope(struct hf_config *c, const struct json_node *root, const struct json_node **rope,

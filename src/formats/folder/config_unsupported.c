@@ -117,6 +117,13 @@ static const struct {
     {"afmoe", "score_func", "null", "sigmoid"},
     {"afmoe", "mup_enabled", "true"},
     {"qwen", "no_bias", "true"},
+    {"jais", "position_embedding_type", "null", "alibi"},
+    {"jais", "mup_scale_qk_dot_by_d", "true"},
+    {"jais", "scale_qk_dot_by_d", "true"},
+    {"jais", "alibi_scaling", "null"},
+    {"openelm", "activation_fn_name", "null", "swish"},
+    {"openelm", "normalization_layer_name", "null", "rms_norm"},
+    {"openelm", "ffn_with_glu", "true"},
 };
 
 // Compares with a word ("false", "null", "true"), or with a number, which may be spelled in several

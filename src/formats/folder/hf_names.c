@@ -71,6 +71,8 @@ const struct hf_trait hf_traits[] = {
     {"attention_k_eq_v", NULL, HF_KEYS_ARE_VALUES},
     {"bias", "pangu-embedded", HF_ATTENTION_BIAS},
     {"use_qkv_bias", "bailingmoe2", HF_ATTENTION_BIAS},
+    {"share_input_output_layers", "openelm", HF_UNTIED, true},
+    {"normalize_qk_projections", "openelm", HF_QK_NORM},
 };
 const size_t hf_n_traits = sizeof hf_traits / sizeof *hf_traits;
 

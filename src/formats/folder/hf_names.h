@@ -61,6 +61,7 @@ struct hf_tensor_row {
     const char *gguf; // NULL: left out; it follows from config.json
     uint32_t when;    // enum hf_when
     enum hf_form form;
+    const char *or_else; // what is taken in its place where the folder lacks it; NULL: nothing
 };
 
 // A member of config.json that stands for a number of the table under another name, in this architecture alone.
@@ -84,7 +85,9 @@ struct hf_arch {
     bool norms_scan;           // hparams.ssm_norms
     bool layers_by_period;     // attn_layer_period and expert_layer_period say which layers are of which kind
     bool windows_off;          // use_sliding_window absent means false
-    bool repeats_numbers;      // a number may be a list of one for each layer, all equal
+    bool folds_scales;    // embedding and head are multiplied by their scales when they are read, as in GGUF files
+    bool read_widths;     // widths may be lists of one for each layer, or follow from others (config_widths.c)
+    bool repeats_numbers; // a number may be a list of one for each layer, all equal
     const struct hf_tensor_row *tensors;
     size_t n_tensors;
     const struct hf_alias *aliases;

@@ -14,7 +14,68 @@ static const struct hf_tensor_row apertus[] = {
     WEIGHT(L "mlp.down_proj", B "ffn_down", HF_ALWAYS),
 };
 
+// Jais (2308.16149): of a gate's two matrices the second is the gate.
+#define H                       "h.%d."
+#define CONVOLUTION(name, gguf) WEIGHT(name, gguf, HF_ALWAYS, HF_TRANSPOSED), BIAS(name, gguf, HF_ALWAYS)
+static const struct hf_tensor_row jais[] = {
+    WEIGHT("wte", "token_embd", HF_ALWAYS, HF_TIMES_EMBEDDING),
+    WEIGHT("lm_head", "output", HF_ALWAYS, HF_TIMES_HEAD, "wte.weight"),
+    BOTH("ln_f", "output_norm", HF_ALWAYS),
+    BOTH(H "ln_1", B "attn_norm", HF_ALWAYS),
+    BOTH(H "ln_2", B "ffn_norm", HF_ALWAYS),
+    CONVOLUTION(H "attn.c_attn", B "attn_qkv"),
+    CONVOLUTION(H "attn.c_proj", B "attn_output"),
+    CONVOLUTION(H "mlp.c_fc", B "ffn_up"),
+    CONVOLUTION(H "mlp.c_fc2", B "ffn_gate"),
+    CONVOLUTION(H "mlp.c_proj", B "ffn_down"),
+    LEFT_OUT("relative_pe.slopes"),
+    LEFT_OUT(H "attn.bias"),
+    LEFT_OUT(H "attn.masked_bias"),
+};
+static const struct hf_tensor_row openelm[] = {
+    WEIGHT("token_embeddings", "token_embd", HF_ALWAYS),
+    HEAD,
+    FINAL_NORM(HF_AS_IT_IS),
+    WEIGHT(L "attn_norm", B "attn_norm", HF_ALWAYS),
+    WEIGHT(L "ffn_norm", B "ffn_norm", HF_ALWAYS),
+    WEIGHT(L "attn.qkv_proj", B "attn_qkv", HF_ALWAYS),
+    WEIGHT(L "attn.q_norm", B "attn_q_norm", HF_QK_NORM),
+    WEIGHT(L "attn.k_norm", B "attn_k_norm", HF_QK_NORM),
+    WEIGHT(L "attn.out_proj", B "attn_output", HF_ALWAYS),
+    WEIGHT(L "ffn.proj_1", B "ffn_gate", HF_ALWAYS, HF_FIRST_HALF),
+    WEIGHT(L "ffn.proj_1", B "ffn_up", HF_ALWAYS, HF_SECOND_HALF),
+    WEIGHT(L "ffn.proj_2", B "ffn_down", HF_ALWAYS),
+};
+// Layers without attention have a matrix in its place, or nothing.
+static const struct hf_tensor_row deci[] = {
+    EMBEDDING,
+    HEAD,
+    FINAL_NORM(HF_AS_IT_IS),
+    WEIGHT(L "input_layernorm", B "attn_norm", HF_OPTIONAL),
+    WEIGHT(L "post_attention_layernorm", B "ffn_norm", HF_DENSE),
+    ATTENTION_OF(INTERLEAVED, HF_ATTENDS),
+    QKV_BIASES_OF(INTERLEAVED, HF_ATTENDS | HF_ATTENTION_BIAS),
+    OUTPUT_BIAS(HF_ATTENDS | HF_ATTENTION_BIAS),
+    WEIGHT(L "self_attn.linear_attn", B "attn_output", HF_OPTIONAL),
+    GATED_FFN("mlp", "", HF_DENSE),
+    GATED_FFN_BIASES(HF_DENSE | HF_MLP_BIAS),
+    FREQUENCIES,
+};
+
+static const struct hf_alias openelm_aliases[] = {
+    {AT(hp.n_layer), "num_transformer_layers"}, {AT(hp.n_embd), "model_dim"},
+    {AT(hp.n_head), "num_query_heads"},         {AT(hp.n_head_kv), "num_kv_heads"},
+    {AT(hp.n_ctx_train), "max_context_length"}, {AT(hp.rope_theta), "rope_freq_constant"},
+};
+static const struct hf_alias deci_aliases[] = {{AT(hp.n_head_kv), "num_key_value_heads_per_layer"}};
+static const struct hparam_default eps_1e6[] = {{AT(hp.norm_eps), 1e-6}};
+
 static const struct hf_arch archs[] = {
+    {"JAISLMHeadModel", "jais", "jais", "transformer.", "swiglu", .folds_scales = true, TENSORS(jais)},
+    {"OpenELMForCausalLM", "openelm", "openelm", "transformer.", SILU, HF_QK_NORM, .read_widths = true,
+     TENSORS(openelm), ALIASES(openelm_aliases), DEFAULTS(eps_1e6)},
+    {"DeciLMForCausalLM", "nemotron-nas", "deci", "model.", SILU, HF_UNTIED, .read_widths = true, TENSORS(deci),
+     ALIASES(deci_aliases)},
     {"ApertusForCausalLM", "apertus", "apertus", "model.", "xielu", HF_UNTIED, TENSORS(apertus)},
 };
 const struct hf_arch_list hf_archs_varied = {archs, sizeof archs / sizeof *archs};

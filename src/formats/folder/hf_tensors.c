@@ -152,7 +152,7 @@ static rn_status judge_unused(struct hf_reader *r, const struct hf_found *f) {
 
 struct hf_sizes hf_sizes_of(const struct hparams *hp, const struct layer_hparams *l) {
     const int32_t value_dim = hp->ssm_n_head ? hp->ssm_d_inner / hp->ssm_n_head : 0;
-    return (struct hf_sizes){.n_head = (uint64_t)hp->n_head,
+    return (struct hf_sizes){.n_head = (uint64_t)(l ? l->n_head : hp->n_head),
                              .n_head_kv = (uint64_t)(l ? l->n_head_kv : hp->n_head_kv),
                              .head_dim = (uint64_t)(l ? l->head_dim : hp->head_dim),
                              .n_rot = (uint64_t)(l ? l->n_rot : hp->n_rot),
@@ -237,6 +237,7 @@ static rn_status visit(struct hf_reader *r, const struct hf_tensor_row *row, int
     if (row->form >= HF_STACKED && row->form <= HF_STACKED_KEYS) return hf_stack(r, row, layer);
     if (row->form >= HF_MXFP4) return hf_take_mxfp4(r, row, layer);
     struct hf_found *f = hf_look_up(r, hf_tensor_name(r, row->name, layer, 0).text);
+    if (!f && row->or_else) f = hf_look_up(r, row->or_else);
     if (f) return take(r, row, layer, f);
     return row->when & HF_OPTIONAL ? RN_OK : hf_missing(r, row, layer, 0);
 }

@@ -221,6 +221,13 @@ static const struct arch_facts facts[] = {
      .embd_by_sqrt = true,
      DEFAULTS(gemma3_defaults)},
     {.name = "apertus", .has_xielu = true, .own_gate = true},
+    {.name = "jais",
+     .rotation = ROTATION_NOWHERE,
+     .has_layer_norm = true,
+     .attn_by_head = true,
+     DEFAULTS(alibi_defaults)},
+    {.name = "openelm", .ff_is_4x = true},
+    {.name = "deci", .omits_blocks = true, .ff_is_4x = true},
     {.name = "minimax-m2", .gating = EXPERT_GATING_SIGMOID, .weights_norm = true},
 };
 

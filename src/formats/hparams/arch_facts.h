@@ -69,6 +69,8 @@ struct arch_facts {
     bool puts_both_eps;        // converters write it under both names
     bool embd_by_sqrt;         // embeddings are multiplied by sqrt(n_embd)
     bool attn_unscaled;        // q . k is not scaled
+    bool attn_by_head;         // q . k is scaled by 1 / head_dim
+    bool omits_blocks;         // layers may lack attention or a feed-forward part: their widths are 0
     bool logit_divisor;        // logit_scale divides
     bool is_mla;               // latent attention: keys are a latent vector and a rotated part
     bool has_layer_embd;       // embedding_length_per_layer_input is always said

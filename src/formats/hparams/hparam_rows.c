@@ -78,9 +78,11 @@ const struct hparam_row hparam_rows[] = {
     {AT(multi_query), BOOL, MEMBER("multi_query")},
     {AT(new_decoder), BOOL, MEMBER("new_decoder_architecture")},
 
-    {AT(hp.embd_scale), FLOAT, 1e-6, 1e6, KEY("embedding_scale"), MEMBER("embedding_multiplier", "scale_emb")},
+    {AT(hp.embd_scale), FLOAT, 1e-6, 1e6, KEY("embedding_scale"), MEMBER("embedding_multiplier", "scale_emb", "mup_embeddings_scale", "embeddings_scale")},
     {AT(hp.residual_scale), FLOAT, 1e-6, 1e6, KEY("residual_scale"), MEMBER("residual_multiplier")},
     {AT(depth_scale), FLOAT, 1e-6, 1e6, MEMBER("scale_depth")},
+    {AT(width_scale), FLOAT, 1e-6, 1e6, MEMBER("mup_width_scale", "width_scale")},
+    {AT(output_alpha), FLOAT, 1e-6, 1e6, MEMBER("mup_output_alpha")},
     {AT(base_width), INT, 1, MAX_WIDTH, MEMBER("dim_model_base")},
     {AT(hp.logit_scale), FLOAT, 1e-6, 1e6, KEY("logit_scale"), MEMBER("logit_scale", "logits_scaling")},
     {AT(hp.attn_scale), FLOAT, 1e-6, 1e6, KEY("attention.scale", "attention.output_scale"), MEMBER("attention_multiplier")},

@@ -48,12 +48,13 @@ struct raw_hparams {
     bool ff_adjusted;     // config.json, lfm2: n_ff is two thirds of what is said, times ..., rounded up
     float ff_multiplier;
     int32_t ff_multiple;
-    bool double_wide_ff; // config.json, gemma4: layers that share keys and values have twice the n_ff
-    float depth_scale;   // config.json, minicpm: residual_scale is it / sqrt(n_layer)
-    int32_t base_width;  // config.json, minicpm: logits are divided by n_embd / it
-    float rope_alpha;    // config.json, hunyuan: rope_theta grows by it
-    bool rope_switch;    // GGUF: rope.scaling.finetuned
-    bool is_causal;      // GGUF: attention.causal
+    bool double_wide_ff;             // config.json, gemma4: layers that share keys and values have twice the n_ff
+    float depth_scale;               // config.json, minicpm: residual_scale is it / sqrt(n_layer)
+    float width_scale, output_alpha; // config.json, jais: logits are multiplied by both
+    int32_t base_width;              // config.json, minicpm: logits are divided by n_embd / it
+    float rope_alpha;                // config.json, hunyuan: rope_theta grows by it
+    bool rope_switch;                // GGUF: rope.scaling.finetuned
+    bool is_causal;                  // GGUF: attention.causal
 };
 
 enum hparam_kind { HPARAM_INT, HPARAM_FLOAT, HPARAM_BOOL };

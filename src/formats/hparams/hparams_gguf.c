@@ -17,7 +17,8 @@ static const char *key_of(const struct hparam_name *n) { return n->text + sizeof
 
 // 0 means none: where the row allows it, and in layers that have a recurrent state instead.
 static bool may_be_0(const struct raw_hparams *raw, const struct hparam_row *row) {
-    return row->may_be_0 || (row->is_per_layer && raw->facts->recurrent != RECURRENT_NONE);
+    return row->may_be_0 ||
+           (row->is_per_layer && (raw->facts->recurrent != RECURRENT_NONE || raw->facts->omits_blocks));
 }
 
 // Reads an array with one number for each layer. The row's value for the whole model is the

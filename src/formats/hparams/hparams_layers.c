@@ -89,6 +89,12 @@ static void set_block(struct raw_hparams *raw, struct layer_hparams *layer) {
     if (layer->flags & LAYER_NO_MIXER) layer->n_head_kv = 0, flag(layer, LAYER_NO_ROPE, true);
 }
 
+// A layer without heads, or without heads of keys, does not attend; one without a width has no feed-forward part.
+static void set_omitted(struct layer_hparams *layer) {
+    flag(layer, LAYER_NO_MIXER, layer->n_head == 0 || layer->n_head_kv == 0);
+    flag(layer, LAYER_NO_FFN, layer->n_ff == 0);
+}
+
 static void set_kinds(struct raw_hparams *raw) {
     set_windows(raw);
     for (int32_t l = 0; l < raw->hp.n_layer; l++) {
@@ -99,6 +105,7 @@ static void set_kinds(struct raw_hparams *raw) {
         if (raw->facts->recurrent == RECURRENT_ALL) flag(layer, LAYER_NO_FFN, true);
         if (raw->facts->recurrent == RECURRENT_IN_TURN) set_block(raw, layer);
         if (raw->facts->recurrent == RECURRENT_BESIDE) flag(layer, LAYER_BESIDE, true);
+        if (raw->facts->omits_blocks) set_omitted(layer);
     }
 }
 
