@@ -1,4 +1,5 @@
-// model/arch_varied.c - decoders whose layers differ in width, or lack a block: Jais, OpenELM, DeciLM and Llama-Nemotron.
+// model/arch_varied.c - decoders whose layers differ in width, or lack a block: Jais, OpenELM, DeciLM and Llama-Nemotron; and relatives of
+// Llama: SmallThinker, CogVLM, DeepSeek-OCR.
 #include "model/arch_ops.h"
 #include "model/arch_tensors.h"
 #include "model/archs.h"
@@ -75,3 +76,35 @@ static const struct op_spec deci_layer[] = {
     {OP_ADD, .src = BUF_DELTA, .dst = BUF_X, .factor = FACTOR_RESIDUAL, HAS_FFN},
 };
 const struct arch arch_deci = {TENSORS(deci_tensors), BEGIN(begin), LAYER(deci_layer), END(end)};
+
+// SmallThinker (2507.20984): experts are chosen by what the layer reads, before attention.
+static const struct tensor_spec smallthinker_tensors[] = {
+    TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION, TENSORS_FFN_NORM, TENSORS_EXPERTS,
+};
+static const struct op_spec smallthinker_layer[] = {
+    OPS_ROUTE(BUF_X),
+    OPS_ATTENTION_HALF(OPS_QK_NORM_OF_HEADS),
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
+    OPS_EXPERTS_GATED(BUF_NORMED, OP_GATE, ACT_FN_RELU, .reads_parts = false),
+    EXPERTS_SUM(BUF_DELTA, true),
+    ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_smallthinker = {TENSORS(smallthinker_tensors), BEGIN(begin), LAYER(smallthinker_layer),
+                                       END(end), .rope_halves = true};
+
+// CogVLM (2311.03079): rows of text have matrices of their own; those of pictures are in its files, too.
+static const struct tensor_spec cogvlm_tensors[] = {
+    TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION_FUSED, TENSORS_FFN_NORM, TENSORS_FFN_GATED,
+};
+static const struct op_spec cogvlm_layer[] = {OPS_ATTENTION_HALF(OPS_QK_NORM_OF_HEADS),
+                                              OPS_FFN_HALF(OP_GATE, ACT_FN_SILU)};
+const struct arch arch_cogvlm = {TENSORS(cogvlm_tensors), BEGIN(begin), LAYER(cogvlm_layer), END(end),
+                                 .rope_halves = true};
+
+// DeepSeek-OCR's text model (2510.18234): DeepSeek-V2's layers without latent attention.
+static const struct tensor_spec deepseek_ocr_tensors[] = {
+    TENSORS_HEAD,        TENSORS_ATTN_NORM,     TENSORS_ATTENTION, TENSORS_FFN_NORM, TENSORS_EXPERTS_OR_GATED,
+    TENSORS_CHOICE_BIAS, TENSORS_SHARED_EXPERT,
+};
+const struct arch arch_deepseek_ocr = {TENSORS(deepseek_ocr_tensors), BEGIN(begin), LAYER(cogvlm_layer), END(end),
+                                       .rope_halves = true};

@@ -97,6 +97,9 @@
     X("jais", jais)           /* arch_varied.c */                                                                    \
     X("openelm", openelm)                                                                                            \
     X("deci", deci)                                                                                                  \
+    X("smallthinker", smallthinker)                                                                                  \
+    X("cogvlm", cogvlm)                                                                                              \
+    X("deepseek2-ocr", deepseek_ocr)                                                                                 \
     X("bert", bert) /* arch_encoders.c */                                                                            \
     X("mpnet", mpnet)                                                                                                \
     X("nomic-bert", nomic)                                                                                           \

@@ -146,9 +146,10 @@ static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, in
 // ---- all tensors ----------------------------------------------------------------------------------------------------
 
 // Tensors that the program does not need: rotary frequencies that old converters wrote, which follow from rope_theta; and the matrix of
-// latent attention whose halves, attn_k_b and attn_v_b, are in the file too.
+// latent attention whose halves, attn_k_b and attn_v_b, are in the file too; matrices for rows of pictures (cogvlm).
 static bool is_redundant(const char *name) {
-    static const char *const parts[] = {"attn_rot_embd", "rope.freqs", "rotary_emb.inv_freq", "attn_kv_b.weight"};
+    static const char *const parts[] = {"attn_rot_embd", "rope.freqs", "rotary_emb.inv_freq", "attn_kv_b.weight",
+                                        ".vis_"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(name, parts[i])) return true;
     return false;

@@ -19,7 +19,7 @@ transformers.logging.set_verbosity_error()
 from formula_folder import numbers, write_formula_folder
 from harness import Folder
 from hf_folder import read_tensors
-from plain_decoder import Plain, arctic, omitting, parallel
+from plain_decoder import Plain, arctic, early, omitting, parallel
 from published import FAR, peer_difference
 
 IDS = [7, 31, 2, 40, 19, 5, 5, 28, 44, 11, 0, 36]
@@ -488,6 +488,35 @@ def deci_config(blocks):
              ffn=dict(ffn_mult=f, no_op=f is None, replace_with_linear=False, sparsify=None)) for g, f in blocks])
 
 
+def smallthinker(n, unwindowed, **own):
+    """Its configuration with n layers, of which these have neither window nor rotation, and its reference."""
+    layout = [int(i not in unwindowed) for i in range(n)]
+    config = {**{k: v for k, v in TENS.items() if k != 'intermediate_size'}, 'num_hidden_layers': n, 'model_type': 'smallthinker', 'moe_num_primary_experts': 5, 'moe_num_active_primary_experts': 2, 'moe_ffn_hidden_size': 20,
+              'norm_topk_prob': True, 'rope_theta': 10000.0, 'rope_layout': layout, 'sliding_window_layout': layout, 'sliding_window_size': 6, 'tie_word_embeddings': False, **own}
+    layer = {x: shape for x, shape in LLAMA_LAYER.items() if 'mlp' not in x}
+    layer |= {f'model.layers.%d.block_sparse_moe.experts.{e}.{p}.weight': [32, 20] if p == 'down' else [20, 32] for e in range(5) for p in ('gate', 'up', 'down')}
+    layer['model.layers.%d.block_sparse_moe.primary_router.weight'] = [5, 32]
+    names = [('block_sparse_moe.primary_router.weight', 'router'), ('block_sparse_moe.', ''), ('gate.weight', 'gate'), ('up.weight', 'up'), ('down.weight', 'down'), *PLAIN_NAMES]
+    windowed = [i for i, x in enumerate(config['sliding_window_layout']) if x]
+    return ('SmallThinkerForCausalLM', config, layers(n, layer, LLAMA_REST), None, None,
+            plain(names, n_layer=n, n_head=4, n_head_kv=2, eps=1e-5, base=10000.0, act=torch.relu, n_used=2, layer=early, sigmoid=not own['moe_primary_router_apply_softmax'], windowed=windowed, window=config['sliding_window_size'],
+                  unrotated=[i for i, x in enumerate(config['rope_layout']) if not x]))
+
+
+def cogvlm_shapes():
+    made = {}
+    for x, shape in layers(2, LLAMA_LAYER_8, LLAMA_REST).items():
+        if 'q_proj' in x:
+            made |= {x.replace('q_proj', f'{of}_expert_query_key_value'): [96, 32] for of in ('language', 'vision')}
+        elif 'o_proj' in x:
+            made |= {x.replace('o_proj', f'{of}_expert_dense'): shape for of in ('language', 'vision')}
+        elif '.mlp.' in x:
+            made |= {x.replace('.mlp.', f'.mlp.{of}_mlp.'): shape for of in ('language', 'vision')}
+        elif 'k_proj' not in x and 'v_proj' not in x:
+            made[x] = shape
+    return {**made, 'model.vision.boi': [1, 1, 32]}
+
+
 # Classes that transformers has no code for: what config.json says, the shapes, and the class that computes the same with the tensors under its names.
 OTHERS = {
     'exaone': ('ExaoneForCausalLM', dict(model_type='exaone', activation_function='silu', hidden_size=32, intermediate_size=48, num_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=10,
@@ -578,6 +607,17 @@ OTHERS = {
                  plain([('self_attn.linear_attn.weight', 'o'), *PLAIN_NAMES], n_layer=4, n_head=4, n_head_kv=[2, 0, 0, 1], eps=1e-5, base=10000.0, layer=omitting)),
     'deci-7b': ('DeciLMForCausalLM', dict(TENS, model_type='deci', num_key_value_heads=None, num_key_value_heads_per_layer=[2, 2], hidden_act='silu', tie_word_embeddings=False, rope_theta=10000.0,
                                           rope_scaling=dict(type='dynamic', factor=2.0)), layers(2, LLAMA_LAYER, LLAMA_REST), 'LlamaForCausalLM', TENS, renamed([])),
+    'smallthinker': smallthinker(5, (0, 4), moe_primary_router_apply_softmax=False),
+    'smallthinker-4096': smallthinker(5, (0, 4), moe_primary_router_apply_softmax=False, sliding_window_size=4096),
+    'smallthinker-whole': smallthinker(2, (), moe_primary_router_apply_softmax=True, sliding_window_layout=[0, 0], tie_word_embeddings=False),
+    'cogvlm': ('CogVLMForCausalLM', dict(EIGHTS, num_key_value_heads=4, hidden_act='silu', tie_word_embeddings=False, vision_config=dict(hidden_size=16)), cogvlm_shapes(), 'LlamaForCausalLM', dict(EIGHTS, num_key_value_heads=4),
+               chain(without(['vision']), packed([('language_expert_', ''), ('language_mlp.', ''), ('self_attn.dense', 'self_attn.o_proj')], 8, 4, 4))),
+    'deepseek-ocr': ('DeepseekOCRForCausalLM', dict(EIGHTS, num_key_value_heads=4, model_type='deepseek_vl_v2', hidden_act='silu', tie_word_embeddings=False, n_routed_experts=5, num_experts_per_tok=2, n_shared_experts=2,
+                                                    moe_intermediate_size=20, first_k_dense_replace=1, topk_method='greedy', n_group=1, topk_group=1, use_mla=False, kv_lora_rank=None, q_lora_rank=None, qk_nope_head_dim=0,
+                                                    qk_rope_head_dim=0, v_head_dim=0),
+                     {**deepseek_shapes(4), 'model.image_newline': [32], 'model.view_seperator': [32]}, 'Qwen2MoeForCausalLM',
+                     dict(EIGHTS, num_key_value_heads=4, num_experts=5, num_experts_per_tok=2, moe_intermediate_size=20, shared_expert_intermediate_size=40, mlp_only_layers=[0], norm_topk_prob=False, qkv_bias=False),
+                     chain(without(['image_newline', 'view_seperator']), like_qwen2_moe)),
     'maincoder': ('MaincoderForCausalLM', dict(TENS, model_type='maincoder', hidden_act='silu', tie_word_embeddings=False, rope_theta=10000.0),
                   layers(2, {**LLAMA_LAYER, 'model.layers.%d.self_attn.q_norm.weight': [10], 'model.layers.%d.self_attn.k_norm.weight': [10]}, LLAMA_REST), None, None,
                   plain([('self_attn.q_norm.weight', 'q_norm'), ('self_attn.k_norm.weight', 'k_norm'), *PLAIN_NAMES], n_layer=2, n_head=4, n_head_kv=2, eps=1e-5, base=10000.0, pairs=True, norms_behind=True)),

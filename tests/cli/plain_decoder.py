@@ -54,7 +54,7 @@ class Plain:
         q, k, v = (self.heads(x, f'{i}.{p}', n) for p, n in (('q', n_head), ('k', n_head_kv), ('v', n_head_kv)))
         if f'{i}.q_norm' in self.t and not getattr(c, 'norms_behind', False):
             q, k = self.norm(q, f'{i}.q_norm'), self.norm(k, f'{i}.k_norm')
-        if c.base:
+        if c.base and i not in getattr(c, 'unrotated', ()):
             q, k = self.rotate(q), self.rotate(k)
         if getattr(c, 'norms_behind', False):
             q, k = self.norm(q, f'{i}.q_norm'), self.norm(k, f'{i}.k_norm')
@@ -65,14 +65,17 @@ class Plain:
             far = torch.arange(x.shape[0])[None, :] - torch.arange(x.shape[0])[:, None]
             scores = scores + torch.tensor(slopes(n_head)).to(x.dtype)[:, None, None] * far
         scores = scores.masked_fill(torch.ones(x.shape[0], x.shape[0]).triu(1).bool(), float('-inf'))
+        if i in getattr(c, 'windowed', ()):
+            scores = scores.masked_fill(torch.ones(x.shape[0], x.shape[0]).tril(-c.window).bool(), float('-inf'))
         return self.linear((scores.softmax(-1) @ v).transpose(0, 1).reshape(x.shape[0], -1), f'{i}.o')
 
     def gated(self, x, name):
         return self.linear(self.c.act(self.linear(x, name + 'gate')) * self.linear(x, name + 'up'), name + 'down')
 
-    def mixture(self, x, i):
-        """Softmax over all, the best divided by their sum."""
-        weights, chosen = torch.topk(self.linear(x, f'{i}.router').softmax(-1), self.c.n_used)
+    def mixture(self, x, i, by=None):
+        """Softmax over all, or a sigmoid of each, the best divided by their sum. by: what the router reads, if it is something else."""
+        scores = self.linear(x if by is None else by, f'{i}.router')
+        weights, chosen = torch.topk(scores.sigmoid() if getattr(self.c, 'sigmoid', False) else scores.softmax(-1), self.c.n_used)
         weights = weights / weights.sum(-1, keepdim=True)
         return torch.stack([sum(w * self.gated(row, f'{i}.experts.{int(e)}.') for w, e in zip(ws, es)) for row, ws, es in zip(x, weights, chosen)])
 
@@ -106,3 +109,9 @@ def omitting(m, x, i):
         read = m.norm(x, f'{i}.attn_norm')
         x = x + (m.attend(read, i) if f'{i}.q' in m.t else m.linear(read, f'{i}.o'))
     return x + m.gated(m.norm(x, f'{i}.ffn_norm'), f'{i}.') if f'{i}.gate' in m.t else x
+
+
+def early(m, x, i):
+    """SmallThinker: the router reads what the layer reads."""
+    after = x + m.attend(m.norm(x, f'{i}.attn_norm'), i)
+    return after + m.mixture(m.norm(after, f'{i}.ffn_norm'), i, x)

@@ -154,7 +154,8 @@ static const char starred_parts[] =
     "- mpt: looks GELU up in a table of half-precision numbers, which moves logits that deviate by 6 by up to 0.004.\n"
     "- falcon-h1-bias: takes no biases in `falcon-h1`.\n"
     "- openelm-plain: wants norms of queries and keys.\n"
-    "- phimoe: weighs experts by the softmax over all of them, where the model has SparseMixer.\n";
+    "- phimoe: weighs experts by the softmax over all of them, where the model has SparseMixer.\n"
+    "- smallthinker: has windows of 4096, whatever the file says, as smallthinker-4096 has.\n";
 
 static void put_below(FILE *to, const json_t *wide, const json_t *archs) {
     const char *name, *type, *before = types_head;

@@ -205,6 +205,13 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
     {"layers without attention, with a matrix in its place, and without a feed-forward part",
      {"deci", "block_count=5 context_length=256 embedding_length=64 feed_forward_length=(96,32,64,0,0) "
               "attention.head_count=(4,0,4,4,0) attention.head_count_kv=(2,0,0,1,0) attention.key_length=16 " RMS}},
+    {"experts that are chosen before attention, windows with rotation",
+     {"smallthinker", "block_count=5 " COMMON RMS "attention.head_count_kv=2 attention.sliding_window=24 "
+                      "expert_count=6 expert_used_count=2 expert_feed_forward_length=32 expert_gating_func=2"}},
+    {"matrices for rows of text", {"cogvlm", "block_count=2 " COMMON RMS}},
+    {"softmax routing behind a dense layer, whole heads rotated",
+     {"deepseek2-ocr", "block_count=3 " COMMON RMS "expert_count=6 expert_used_count=2 "
+                       "expert_feed_forward_length=32 expert_shared_count=2 leading_dense_block_count=1"}},
     {"a norm by another name", {"seed_oss", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
     {"gate and up in one, half a head rotated",
      {"chatglm", "block_count=2 " COMMON RMS "attention.head_count_kv=2 rope.dimension_count=8",

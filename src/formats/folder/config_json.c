@@ -242,6 +242,12 @@ static rn_status read_routing(struct hf_config *c, const struct json_node *root,
         (hp->n_expert == 1 && (c->arch->layers_by_period || !has_experts(c->arch))))
         hp->n_expert = hp->n_expert_used = 0; // transformers' default for the latter is not 0
     if (c->arch->gating) hp->expert_gating = c->arch->gating;
+    const struct json_node *const softmax = json_member(root, "moe_primary_router_apply_softmax"); // smallthinker's
+    bool by_softmax = false;
+    if (softmax && (st = json_bool(softmax, &by_softmax, err)) != RN_OK)
+        return fail_in(err, st, "member moe_primary_router_apply_softmax");
+    if (softmax) hp->expert_gating = by_softmax ? EXPERT_GATING_SOFTMAX : EXPERT_GATING_SIGMOID;
+    if (softmax) hp->expert_weights_norm = true; // whatever norm_topk_prob says
     if (score && c->arch->gating_ignored) score = NULL;
     if (score && !json_is(score, "sigmoid") && !json_is(score, "softmax"))
         return fail(err, RN_E_UNSUPPORTED, "member scoring_func: \"%.*s\" is not supported; softmax and sigmoid are",

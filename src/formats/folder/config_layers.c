@@ -286,6 +286,38 @@ static rn_status read_rotation(struct hf_config *c, const struct json_node *root
     return RN_OK;
 }
 
+// smallthinker: which layers have windows, and which rotate, as lists of 0 and 1.
+static rn_status read_layout(struct hf_config *c, const struct json_node *root, const char *name, enum layer_flag f,
+                             int64_t value, bool *says, rn_error *err) {
+    const struct json_node *list;
+    const rn_status st = per_layer(c, root, name, JSON_NUMBER, &list, err);
+    if (st != RN_OK || !list) return st;
+    const struct json_node *v = json_first(list);
+    for (uint32_t l = 0; l < list->n_items; l++, v = json_next(v)) {
+        int64_t n;
+        const rn_status of_item = json_int(v, 0, 1, &n, err);
+        if (of_item != RN_OK) return fail_in(err, of_item, "member %s: item %" PRIu32, name, l);
+        flag(&c->raw.layers[l], f, n == value);
+    }
+    *says = true;
+    return RN_OK;
+}
+
+// No layer with a window: none is given.
+static rn_status read_layouts(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    struct raw_hparams *const raw = &c->raw;
+    bool some = false, says = false;
+    rn_status st = read_layout(c, root, "sliding_window_layout", LAYER_SWA, 1, &says, err);
+    if (st == RN_OK) st = read_layout(c, root, "rope_layout", LAYER_NO_ROPE, 0, &raw->says_rotation, err);
+    if (st != RN_OK || !says) return st;
+    for (int32_t l = 0; l < raw->hp.n_layer; l++) some = some || (raw->layers[l].flags & LAYER_SWA);
+    if (some && raw->hp.n_swa == 0)
+        return fail(err, RN_E_FORMAT, "member sliding_window_layout: layers with windows, but no window is given");
+    if (!some) raw->hp.n_swa = 0;
+    raw->says_windows = true;
+    return RN_OK;
+}
+
 // granite: position_embedding_type turns rotation on or off for all layers.
 static rn_status read_position_type(struct hf_config *c, const struct json_node *root, rn_error *err) {
     const struct json_node *v;
@@ -376,6 +408,7 @@ rn_status config_read_layers(struct hf_config *c, const struct json_node *root, 
     if (st == RN_OK) st = check_overrides(c, err);
     if (st == RN_OK) st = read_attending(c, root, err);
     if (st == RN_OK) st = read_window_pattern(c, root, err);
+    if (st == RN_OK) st = read_layouts(c, root, err);
     if (st == RN_OK) st = read_rotation(c, root, err);
     if (st == RN_OK) st = read_position_type(c, root, err);
     return st == RN_OK ? read_expert_layers(c, root, err) : st;

@@ -62,6 +62,46 @@ static const struct hf_tensor_row deci[] = {
     FREQUENCIES,
 };
 
+static const struct hf_tensor_row smallthinker[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    ROUTER("block_sparse_moe.primary_router"),
+    EXPERTS("block_sparse_moe", "gate", "up", "down"),
+};
+// CogVLM: the matrices of pictures' rows are kept, as other readers want them.
+#define COGVLM(from, of, to)                                                                                         \
+    WEIGHT(L "self_attn." from "_expert_query_key_value", B to "attn_qkv", of),                                      \
+        WEIGHT(L "self_attn." from "_expert_dense", B to "attn_output", of)
+static const struct hf_tensor_row cogvlm[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    COGVLM("language", HF_ALWAYS, ""),
+    COGVLM("vision", HF_OPTIONAL, "vis_"),
+    GATED_FFN("mlp.language_mlp", "", HF_ALWAYS),
+    WEIGHT(L "mlp.vision_mlp.gate_proj", B "vis_gate", HF_OPTIONAL),
+    WEIGHT(L "mlp.vision_mlp.up_proj", B "vis_up", HF_OPTIONAL),
+    WEIGHT(L "mlp.vision_mlp.down_proj", B "vis_down", HF_OPTIONAL),
+    FREQUENCIES,
+};
+static const struct hf_tensor_row deepseek_ocr[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    GATED_FFN("mlp", "", HF_DENSE),
+    ROUTER("mlp.gate"),
+    EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),
+    {L "mlp.gate.e_score_correction_bias", B "exp_probs_b.bias", HF_EXPERTS | HF_OPTIONAL},
+    GATED_FFN("mlp.shared_experts", "_shexp", HF_EXPERTS | HF_SHARED_EXPERTS),
+    FREQUENCIES,
+};
+
+static const struct hf_alias smallthinker_aliases[] = {
+    {AT(hp.n_expert), "moe_num_primary_experts"}, {AT(hp.n_expert_used), "moe_num_active_primary_experts"},
+    {AT(hp.n_ff_expert), "moe_ffn_hidden_size"},  {AT(hp.n_ff), "moe_ffn_hidden_size"},
+    {AT(hp.n_swa), "sliding_window_size"},
+};
+static const struct hf_alias cogvlm_aliases[] = {{AT(hp.n_head_kv), "num_multi_query_heads"}};
 static const struct hf_alias openelm_aliases[] = {
     {AT(hp.n_layer), "num_transformer_layers"}, {AT(hp.n_embd), "model_dim"},
     {AT(hp.n_head), "num_query_heads"},         {AT(hp.n_head_kv), "num_kv_heads"},
@@ -76,6 +116,12 @@ static const struct hf_arch archs[] = {
      TENSORS(openelm), ALIASES(openelm_aliases), DEFAULTS(eps_1e6)},
     {"DeciLMForCausalLM", "nemotron-nas", "deci", "model.", SILU, HF_UNTIED, .read_widths = true, TENSORS(deci),
      ALIASES(deci_aliases)},
+    {"SmallThinkerForCausalLM", "smallthinker", "smallthinker", "model.", "relu", HF_UNTIED, TENSORS(smallthinker),
+     ALIASES(smallthinker_aliases)},
+    {"CogVLMForCausalLM", "cogvlm_text", "cogvlm", "model.", SILU, HF_UNTIED, TENSORS(cogvlm),
+     ALIASES(cogvlm_aliases)},
+    {"DeepseekOCRForCausalLM", "deepseek_ocr_text", "deepseek2-ocr", "model.", SILU, HF_UNTIED, TENSORS(deepseek_ocr),
+     DEFAULTS(eps_1e6)},
     {"ApertusForCausalLM", "apertus", "apertus", "model.", "xielu", HF_UNTIED, TENSORS(apertus)},
 };
 const struct hf_arch_list hf_archs_varied = {archs, sizeof archs / sizeof *archs};

@@ -26,6 +26,8 @@ static const struct hf_wrapper wrappers[] = {
     {"Lfm2VlForConditionalGeneration", "lfm2_vl", "lfm2"},
     {"HunYuanVLForConditionalGeneration", "hunyuan_vl", "hunyuan_vl_text"},
     {"PaddleOCRVLForConditionalGeneration", "paddleocr_vl", "paddleocr_vl_text"},
+    {"CogVLMForCausalLM", "cogvlm", "cogvlm_text"},
+    {"DeepseekOCRForCausalLM", "deepseek_vl_v2", "deepseek_ocr_text"},
 };
 enum { N_WRAPPERS = sizeof wrappers / sizeof *wrappers };
 
@@ -65,6 +67,8 @@ enum hf_part hf_part_of(const char *name) {
         {"connector.", HF_PART_VISION},    {"embed_vision.", HF_PART_VISION},
         {"vit.", HF_PART_VISION},          {"mlp_AR.", HF_PART_VISION},
         {"image_newline", HF_PART_VISION}, {"view_separator", HF_PART_VISION},
+        {"vision.", HF_PART_VISION},       {"sam_model.", HF_PART_VISION},
+        {"projector.", HF_PART_VISION},    {"view_seperator", HF_PART_VISION},
         {"audio_tower.", HF_PART_AUDIO},   {"embed_audio.", HF_PART_AUDIO},
     };
     static const char model[] = "model.";

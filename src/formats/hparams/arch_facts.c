@@ -228,6 +228,14 @@ static const struct arch_facts facts[] = {
      DEFAULTS(alibi_defaults)},
     {.name = "openelm", .ff_is_4x = true},
     {.name = "deci", .omits_blocks = true, .ff_is_4x = true},
+    {.name = "smallthinker",
+     .rotation = ROTATION_IN_WINDOWS,
+     .gating = EXPERT_GATING_SIGMOID,
+     .weights_norm = true,
+     .swa_period = 4,
+     .swa_full_first = true},
+    {.name = "cogvlm"},
+    {.name = "deepseek2-ocr", .experts = EXPERTS_AFTER_DENSE},
     {.name = "minimax-m2", .gating = EXPERT_GATING_SIGMOID, .weights_norm = true},
 };
 

@@ -36,7 +36,7 @@ const struct hparam_row hparam_rows[] = {
      MEMBER("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps")},
     {AT(vocab_size), INT, 1, 1 << 24, KEY("vocab_size"), MEMBER("vocab_size")},
 
-    {AT(hp.n_rot), INT, 2, 4096, KEY("rope.dimension_count")},
+    {AT(hp.n_rot), INT, 2, 4096, OR_NONE, KEY("rope.dimension_count")},
     {AT(partial_rotary), FLOAT, 1e-3, 1,
      MEMBER("rope.partial_rotary_factor", "partial_rotary_factor", "rotary_pct")},
     {AT(hp.rope_theta), FLOAT, 1, 1e12, KEY("rope.freq_base"), MEMBER("rope.rope_theta", "rope_theta", "rotary_emb_base")},
