@@ -14,7 +14,7 @@ void rn_quantize_options_init_sized(rn_quantize_options *o, size_t struct_size) 
 
 rn_status convert_options_read(const rn_quantize_options *opt, rn_quantize_options *out, const struct mix **mix,
                                rn_error *err) {
-    char known[256];
+    char known[512];
     size_t n = 0;
     const rn_status st = sized_read(&quantize_options, opt, out, err);
     *mix = NULL;
@@ -25,6 +25,5 @@ rn_status convert_options_read(const rn_quantize_options *opt, rn_quantize_optio
     if (!out->type || (*mix = mix_find(out->type))) return RN_OK;
     for (size_t i = 0; i < mix_count() && n < sizeof known; i++)
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", mix_at(i)->name);
-    return fail(err, RN_E_ARG, "type: %s is %s; %s are written", out->type,
-                tensor_type_by_name(out->type) ? "read, but not written" : "unknown", known);
+    return fail(err, RN_E_ARG, "type: %s is unknown; %s are written", out->type, known);
 }

@@ -8,7 +8,19 @@
 #include "tensor/types.h"
 
 // The role of a matrix, derived from its name.
-enum part { PART_OTHER, PART_EMBD, PART_OUTPUT, PART_V, PART_K, PART_ATTN_OUT, PART_DOWN, N_PARTS };
+enum part {
+    PART_OTHER,
+    PART_EMBD,
+    PART_OUTPUT,
+    PART_Q,
+    PART_V,
+    PART_K,
+    PART_ATTN_OUT,
+    PART_UP,
+    PART_GATE,
+    PART_DOWN,
+    N_PARTS
+};
 
 // What the rules depend on, of a model.
 struct model_facts {
@@ -46,5 +58,8 @@ bool matrix_is_quantized(const char *name);
 // needed; F16 accepts any length.
 enum tensor_type mix_type(const struct mix *m, const struct model_facts *model, const struct matrix_facts *f);
 enum tensor_type mix_fallback(enum tensor_type type);
+
+// Types with so few bits that a matrix without an importance matrix is refused, as llama.cpp does; the embedding and the head are excepted.
+bool needs_importance(enum tensor_type type, enum part part);
 
 #endif

@@ -154,18 +154,14 @@ static rn_status check_requantize(const struct planner *l, const struct tensor_p
                 plan->t->name, tensor_type_info(from)->name, tensor_type_info(plan->type)->name);
 }
 
-// A matrix that an adapter changes is written anew, also where its type stays.
-static rn_status check_merge(const struct planner *l, struct tensor_plan *plan) {
-    plan->is_merged = l->r->merges && merges_change(l->r->merges, plan->t->name);
-    const struct tensor_type_info *type = tensor_type_info(plan->type);
-    if (!plan->is_merged || type->quantize_row) return RN_OK;
-    return fail(l->err, RN_E_ARG, "tensor %s: is %s, which is read, but not written: choose another type (--type)",
-                plan->t->name, type->name);
-}
-
 static rn_status find_importance(struct planner *l, struct tensor_plan *plan) {
     const struct tensor_view *t = plan->t;
     const struct imatrix_entry *e = l->r->imatrix ? imatrix_find(l->r->imatrix, t->name) : NULL;
+    if (!e && (plan->is_merged || plan->type != t->type) && needs_importance(plan->type, matrix_part(t->name)))
+        return fail(l->err, RN_E_ARG, "tensor %s: %s needs an importance matrix%s", t->name,
+                    tensor_type_info(plan->type)->name,
+                    l->r->imatrix ? ", and the one given does not have it: choose another type for it (--keep)"
+                                  : ": runnel imatrix makes one, runnel quantize --imatrix takes it");
     if (!l->r->imatrix || t->n_dims < 2) return RN_OK;
     if (!e) { // not measured: the embedding is looked up, not multiplied; neither is the head
         const bool expected = layer_of(t->name) >= 0 && !type_is_plain(plan->type) && plan->type != t->type;
@@ -192,9 +188,9 @@ static rn_status check_rules(const struct plan_request *r, rn_error *err) {
         if (!r->rules[i].pattern || !r->rules[i].type)
             return fail(err, RN_E_ARG, "keep[%zu]: a pattern and a type are needed", i);
         const struct tensor_type_info *type = tensor_type_by_name(r->rules[i].type);
-        if (!type || !type->quantize_row)
-            return fail(err, RN_E_ARG, "keep: %s: %s %s", r->rules[i].pattern, r->rules[i].type,
-                        type ? "is read, but not written" : "is not a type of weights");
+        if (!type)
+            return fail(err, RN_E_ARG, "keep: %s: %s is not a type of weights", r->rules[i].pattern,
+                        r->rules[i].type);
     }
     return RN_OK;
 }
@@ -220,8 +216,9 @@ rn_status plan_types(const package *p, const struct plan_request *r, struct aren
         struct tensor_plan *plan = &(*plans)[i];
         plan->t = package_tensor_at(p, i);
         st = choose_type(&l, plan->t, plan);
+        // A matrix that an adapter changes is written anew, also where its type stays.
+        plan->is_merged = r->merges && merges_change(r->merges, plan->t->name);
         if (st == RN_OK) st = check_requantize(&l, plan);
-        if (st == RN_OK) st = check_merge(&l, plan);
         if (st == RN_OK) st = find_importance(&l, plan);
     }
     return st == RN_OK ? check_all_used(&l) : st;

@@ -51,5 +51,12 @@ void q6_k_quantize_row(const float *src, const float *importance, void *dst, siz
 void iq4_xs_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 void tq1_0_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 void tq2_0_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void iq2_xxs_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void iq2_xs_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void iq2_s_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void iq3_xxs_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void iq3_s_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void iq1_s_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void iq1_m_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 
 #endif

@@ -26,13 +26,16 @@ static const struct tensor_type_info types[TENSOR_N_TYPES] = {
                        iq4_xs_quantize_row},
     [TENSOR_TQ1_0] = {TENSOR_TQ1_0, "TQ1_0", 34, BLOCK_256, TQ1_0_BYTES, tq1_0_dequantize_row, tq1_0_quantize_row},
     [TENSOR_TQ2_0] = {TENSOR_TQ2_0, "TQ2_0", 35, BLOCK_256, TQ2_0_BYTES, tq2_0_dequantize_row, tq2_0_quantize_row},
-    [TENSOR_IQ2_XXS] = {TENSOR_IQ2_XXS, "IQ2_XXS", 16, BLOCK_256, IQ2_XXS_BYTES, iq2_xxs_dequantize_row, NULL},
-    [TENSOR_IQ2_XS] = {TENSOR_IQ2_XS, "IQ2_XS", 17, BLOCK_256, IQ2_XS_BYTES, iq2_xs_dequantize_row, NULL},
-    [TENSOR_IQ2_S] = {TENSOR_IQ2_S, "IQ2_S", 22, BLOCK_256, IQ2_S_BYTES, iq2_s_dequantize_row, NULL},
-    [TENSOR_IQ3_XXS] = {TENSOR_IQ3_XXS, "IQ3_XXS", 18, BLOCK_256, IQ3_XXS_BYTES, iq3_xxs_dequantize_row, NULL},
-    [TENSOR_IQ3_S] = {TENSOR_IQ3_S, "IQ3_S", 21, BLOCK_256, IQ3_S_BYTES, iq3_s_dequantize_row, NULL},
-    [TENSOR_IQ1_S] = {TENSOR_IQ1_S, "IQ1_S", 19, BLOCK_256, IQ1_S_BYTES, iq1_s_dequantize_row, NULL},
-    [TENSOR_IQ1_M] = {TENSOR_IQ1_M, "IQ1_M", 29, BLOCK_256, IQ1_M_BYTES, iq1_m_dequantize_row, NULL},
+    [TENSOR_IQ2_XXS] = {TENSOR_IQ2_XXS, "IQ2_XXS", 16, BLOCK_256, IQ2_XXS_BYTES, iq2_xxs_dequantize_row,
+                        iq2_xxs_quantize_row},
+    [TENSOR_IQ2_XS] = {TENSOR_IQ2_XS, "IQ2_XS", 17, BLOCK_256, IQ2_XS_BYTES, iq2_xs_dequantize_row,
+                       iq2_xs_quantize_row},
+    [TENSOR_IQ2_S] = {TENSOR_IQ2_S, "IQ2_S", 22, BLOCK_256, IQ2_S_BYTES, iq2_s_dequantize_row, iq2_s_quantize_row},
+    [TENSOR_IQ3_XXS] = {TENSOR_IQ3_XXS, "IQ3_XXS", 18, BLOCK_256, IQ3_XXS_BYTES, iq3_xxs_dequantize_row,
+                        iq3_xxs_quantize_row},
+    [TENSOR_IQ3_S] = {TENSOR_IQ3_S, "IQ3_S", 21, BLOCK_256, IQ3_S_BYTES, iq3_s_dequantize_row, iq3_s_quantize_row},
+    [TENSOR_IQ1_S] = {TENSOR_IQ1_S, "IQ1_S", 19, BLOCK_256, IQ1_S_BYTES, iq1_s_dequantize_row, iq1_s_quantize_row},
+    [TENSOR_IQ1_M] = {TENSOR_IQ1_M, "IQ1_M", 29, BLOCK_256, IQ1_M_BYTES, iq1_m_dequantize_row, iq1_m_quantize_row},
 };
 
 // By type number in GGUF files. The gaps (4, 5, 31 to 33, 36 to 38) are types that were removed from the format.

@@ -181,7 +181,7 @@ def wrong_usage_is_refused():
         runnel('convert', folder, out, '--type', 'q9').fails(2, 'type: q9 is unknown; F32, F16')
         runnel('quantize', MODEL, out).fails(2, 'an output file and a type')
         runnel('quantize', MODEL, out, 'Q9_9').fails(2, 'type: Q9_9 is unknown')
-        runnel('quantize', MODEL, out, 'IQ2_XXS').fails(2, 'type: IQ2_XXS is read, but not written; F32, F16')
+        runnel('quantize', MODEL, out, 'Q8_K').fails(2, 'type: Q8_K is unknown; F32, F16')
         runnel('quantize', folder, out, 'Q8_0').fails(2, 'is a folder: convert makes a GGUF file of it first')
         runnel('quantize', MODEL, out, 'Q4_0').fails(2, 'token_embd.weight: is Q8_0 already')
         runnel('quantize', MODEL, out, 'Q4_0', '--keep', 'x').fails(2, "--keep: 'x' is not PATTERN=TYPE")

@@ -22,11 +22,12 @@ CASES = {
     'big': (80, 16, 2, 256, True, 0),
     'experts': (9, 8, 2, 256, True, 8),
 }
-MIXES = 'Q8_0 Q6_K Q5_K_M Q5_K_S Q5_1 Q5_0 Q4_K_M Q4_K_S IQ4_NL Q4_1 Q4_0 IQ4_XS Q3_K_L Q3_K_M Q3_K_S Q2_K MXFP4_MOE TQ1_0 TQ2_0'.split()
-GUIDED = ['Q2_K_S']    # which llama.cpp does not make without an importance matrix
-KINDS = 'attn_q attn_k attn_v attn_output ffn_down'.split()
+MIXES = 'Q8_0 Q6_K Q5_K_M Q5_K_S Q5_1 Q5_0 Q4_K_M Q4_K_S IQ4_NL Q4_1 Q4_0 IQ4_XS Q3_K_L Q3_K_M Q3_K_S Q2_K MXFP4_MOE TQ1_0 TQ2_0 IQ3_M IQ3_S'.split()
+GUIDED = 'Q2_K_S IQ3_XS IQ3_XXS IQ2_M IQ2_S IQ2_XS IQ2_XXS IQ1_M IQ1_S'.split()    # which llama.cpp does not make without an importance matrix
+KINDS = 'attn_q attn_k attn_v attn_output ffn_up ffn_gate ffn_down'.split()
 LETTERS = {'Q4_0': 'a', 'Q4_1': 'b', 'Q5_0': 'c', 'Q5_1': 'd', 'Q8_0': 'e', 'Q4_K': 'f', 'Q5_K': 'g', 'Q6_K': 'h', 'IQ4_NL': 'i',
-           'F16': 'j', 'IQ4_XS': 'k', 'Q2_K': 'l', 'Q3_K': 'm', 'MXFP4': 'n', 'TQ1_0': 'o', 'TQ2_0': 'p'}
+           'F16': 'j', 'IQ4_XS': 'k', 'Q2_K': 'l', 'Q3_K': 'm', 'MXFP4': 'n', 'TQ1_0': 'o', 'TQ2_0': 'p',
+           'IQ3_S': 'q', 'IQ3_XXS': 'r', 'IQ2_S': 's', 'IQ2_XS': 't', 'IQ2_XXS': 'u', 'IQ1_M': 'v', 'IQ1_S': 'w'}
 N_ROWS = 8
 
 
@@ -51,10 +52,11 @@ def write_model(path, n_layer, n_head, n_kv, row, own_head, n_expert):
         put(f'blk.{i}.attn_k.weight', n_kv, row)
         put(f'blk.{i}.attn_v.weight', n_kv, row)
         put(f'blk.{i}.attn_output.weight', N_ROWS, row)
-        if n_expert:
-            put(f'blk.{i}.ffn_down_exps.weight', n_expert, N_ROWS, row)
-        else:
-            put(f'blk.{i}.ffn_down.weight', N_ROWS, row)
+        for kind in ('ffn_up', 'ffn_gate', 'ffn_down'):
+            if n_expert:
+                put(f'blk.{i}.{kind}_exps.weight', n_expert, N_ROWS, row)
+            else:
+                put(f'blk.{i}.{kind}.weight', N_ROWS, row)
     if own_head:
         put('output.weight', N_ROWS, row)
     w.write_header_to_file()
@@ -94,7 +96,7 @@ def lines_of(command, folder):
                            stderr=subprocess.DEVNULL)
             types = types_of(out)
             for kind in KINDS:
-                name = 'ffn_down_exps' if kind == 'ffn_down' and shape[5] else kind
+                name = f'{kind}_exps' if kind.startswith('ffn') and shape[5] else kind
                 yield f'{case} {mix} {kind} ' + ''.join(types[f'blk.{i}.{name}.weight'] for i in range(shape[0]))
             yield f'{case} {mix} token_embd {types["token_embd.weight"]}'
             if shape[4]:

@@ -1,5 +1,6 @@
 // tests/convert/mixes_test.c - which matrix gets which type, and what is refused before a byte is written.
 #include "base/mem.h"
+#include "convert/imatrix_file.h"
 #include "convert/tensor_order.h"
 #include "convert/type_plan.h"
 #include "tests/check.h"
@@ -49,11 +50,55 @@ static uint8_t *model_of(const struct shape *s, size_t *n) {
         put_in_layer(&b, i, "attn_k", row, (uint64_t)s->n_kv, 1);
         put_in_layer(&b, i, "attn_v", row, (uint64_t)s->n_kv, 1);
         put_in_layer(&b, i, "attn_output", row, N_ROWS, 1);
-        put_in_layer(&b, i, s->n_expert ? "ffn_down_exps" : "ffn_down", row, N_ROWS,
-                     s->n_expert ? (uint64_t)s->n_expert : 1);
+        for (int j = 0; j < 3; j++) {
+            static const char *const plain[] = {"ffn_up", "ffn_gate", "ffn_down"}, *const experts[] = {
+                                                                                       "ffn_up_exps", "ffn_gate_exps",
+                                                                                       "ffn_down_exps"};
+            put_in_layer(&b, i, s->n_expert ? experts[j] : plain[j], row, N_ROWS,
+                         s->n_expert ? (uint64_t)s->n_expert : 1);
+        }
     }
     if (s->own_head) put(&b, "output.weight", row, N_ROWS, 1);
     return gb_finish(&b, n);
+}
+
+// An importance matrix of every matrix in the shape's layers, all columns alike, as make_mix_types.py writes it; free the bytes after it.
+static uint8_t *importance_of(const struct shape *s, struct imatrix *m) {
+    enum { MOST_COLUMNS = 512, MOST_MATRICES = 8 };
+    static const char *const kinds[] = {"attn_q", "attn_k",   "attn_v",  "attn_output",
+                                        "ffn_up", "ffn_gate", "ffn_down"};
+    static float ones[MOST_COLUMNS * MOST_MATRICES];
+    struct gguf_builder b;
+    size_t n;
+    for (size_t i = 0; i < sizeof ones / sizeof *ones; i++) ones[i] = 1;
+    gb_begin(&b, 3);
+    gb_str(&b, "general.type", "imatrix");
+    for (int i = 0; i < s->n_layer; i++)
+        for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++) {
+            char name[96];
+            const bool of_experts = s->n_expert && j > 3;
+            const uint64_t n_matrices = of_experts ? (uint64_t)s->n_expert : 1;
+            const uint64_t sums[2] = {(uint64_t)s->row, n_matrices}, counts[2] = {1, n_matrices};
+            const char *const suffix = of_experts ? "_exps" : "";
+            snprintf(name, sizeof name, "blk.%d.%s%s.weight.in_sum2", i, kinds[j], suffix);
+            gb_tensor(&b, name, 0, 2, sums, ones, sums[0] * sums[1] * sizeof *ones);
+            snprintf(name, sizeof name, "blk.%d.%s%s.weight.counts", i, kinds[j], suffix);
+            gb_tensor(&b, name, 0, 2, counts, ones, counts[1] * sizeof *ones);
+        }
+    uint8_t *const bytes = gb_finish(&b, &n);
+    rn_error err = {0};
+    *m = (struct imatrix){0};
+    CHECK_OK(imatrix_read(m, bytes, n, &err), &err);
+    return bytes;
+}
+
+// Mixes that llama.cpp makes with an importance matrix only.
+static bool is_guided(const char *mix) {
+    static const char *const guided[] = {"Q2_K_S", "IQ3_XS",  "IQ3_XXS", "IQ2_M", "IQ2_S",
+                                         "IQ2_XS", "IQ2_XXS", "IQ1_M",   "IQ1_S"};
+    for (size_t i = 0; i < sizeof guided / sizeof *guided; i++)
+        if (strcmp(mix, guided[i]) == 0) return true;
+    return false;
 }
 
 // A plan over bytes; close with planned_free().
@@ -86,16 +131,18 @@ static const char *type_of(const struct planned *o, const char *name) {
 }
 
 static const char *type_by_letter(char letter) {
-    static const char *const names[] = {"Q4_0",   "Q4_1", "Q5_0",   "Q5_1", "Q8_0", "Q4_K",  "Q5_K",  "Q6_K",
-                                        "IQ4_NL", "F16",  "IQ4_XS", "Q2_K", "Q3_K", "MXFP4", "TQ1_0", "TQ2_0"};
-    return letter >= 'a' && letter < 'a' + 16 ? names[letter - 'a'] : "?";
+    static const char *const names[] = {"Q4_0",   "Q4_1",    "Q5_0",   "Q5_1",   "Q8_0",    "Q4_K",  "Q5_K",  "Q6_K",
+                                        "IQ4_NL", "F16",     "IQ4_XS", "Q2_K",   "Q3_K",    "MXFP4", "TQ1_0", "TQ2_0",
+                                        "IQ3_S",  "IQ3_XXS", "IQ2_S",  "IQ2_XS", "IQ2_XXS", "IQ1_M", "IQ1_S"};
+    const int n = (int)(sizeof names / sizeof *names);
+    return letter >= 'a' && letter < 'a' + n ? names[letter - 'a'] : "?";
 }
 
 // One line of mix_types.txt: a kind of matrix in all layers.
 static void check_kind(const struct planned *o, const struct shape *s, const char *kind, const char *letters) {
     char name[64];
     const bool in_layers = strcmp(kind, "token_embd") != 0 && strcmp(kind, "output") != 0;
-    const char *suffix = s->n_expert && strcmp(kind, "ffn_down") == 0 ? "_exps" : "";
+    const char *suffix = s->n_expert && strncmp(kind, "ffn_", 4) == 0 ? "_exps" : "";
     for (int i = 0; i < (in_layers ? s->n_layer : 1); i++) {
         if (in_layers)
             snprintf(name, sizeof name, "blk.%d.%s%s.weight", i, kind, suffix);
@@ -124,12 +171,18 @@ TEST(every_matrix_of_every_mix_has_the_type_that_llama_cpp_gives_it) {
             rn_error err = {0};
             if (*held) planned_free(&o);
             strcpy(held, key);
-            if (!CHECK_OK(plan_shape(&o, s, &(struct plan_request){.mix = mix_find(mix)}, &err), &err)) break;
+            struct imatrix m;
+            uint8_t *const bytes = importance_of(s, &m);
+            const struct plan_request r = {.mix = mix_find(mix), .imatrix = is_guided(mix) ? &m : NULL};
+            const bool planned = CHECK_OK(plan_shape(&o, s, &r, &err), &err);
+            imatrix_free(&m);
+            free(bytes);
+            if (!planned) break;
         }
         check_note("%s", mix);
         check_kind(&o, s, kind, letters);
     }
-    CHECK_INT(n_lines, 780);
+    CHECK_INT(n_lines, 1530);
     planned_free(&o);
     free(text);
 }
@@ -257,7 +310,6 @@ TEST(rules_that_cannot_be_honoured_are_refused) {
     } rows[] = {
         {"no such type", {"*", "Q9_0"}, "keep: *: Q9_0 is not a type of weights"},
         {"a mix is no type", {"*", "Q4_K_M"}, "keep: *: Q4_K_M is not a type of weights"},
-        {"not written", {"*", "IQ2_S"}, "keep: *: IQ2_S is read, but not written"},
         {"nothing matches", {"*.bias", "F16"}, "keep: no matrix matches *.bias"},
         {"rows do not fit",
          {"blk.3.attn_q.weight", "Q4_K"},
@@ -272,6 +324,41 @@ TEST(rules_that_cannot_be_honoured_are_refused) {
         CHECK_FAILS(plan_shape(&o, &shapes[3], &r, &err), RN_E_ARG, &err);
         CHECK_STR(err.text, rows[i].text);
         planned_free(&o);
+    }
+}
+
+TEST(types_of_few_bits_are_refused_without_an_importance_matrix_that_has_the_matrix) {
+    static const struct {
+        const char *why, *mix;
+        int with_shape; // whose importance matrix is given; -1: none
+        const char *text;
+    } rows[] = {
+        {"none", "IQ2_XXS", -1,
+         "tensor blk.0.attn_q.weight: IQ2_XXS needs an importance matrix: runnel imatrix makes one, runnel quantize "
+         "--imatrix takes it"},
+        {"of fewer layers", "IQ3_XXS", 0,
+         "tensor blk.6.attn_q.weight: IQ2_S needs an importance matrix, and the one given does not have it: choose "
+         "another type for it (--keep)"},
+        {"IQ3_S needs none", "IQ3_S", -1, NULL},
+        {"nor does IQ3_M", "IQ3_M", -1, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct planned o;
+        struct imatrix m;
+        rn_error err = {0};
+        uint8_t *const bytes = rows[i].with_shape < 0 ? NULL : importance_of(&shapes[rows[i].with_shape], &m);
+        const struct plan_request r = {.mix = mix_find(rows[i].mix), .imatrix = bytes ? &m : NULL};
+        const rn_status st = plan_shape(&o, &shapes[1], &r, &err); // "shared", of 32 layers
+        check_note("%s", rows[i].why);
+        if (rows[i].text) {
+            CHECK_FAILS(st, RN_E_ARG, &err);
+            CHECK_STR(err.text, rows[i].text);
+        } else {
+            CHECK_OK(st, &err);
+        }
+        planned_free(&o);
+        if (bytes) imatrix_free(&m);
+        free(bytes);
     }
 }
 

@@ -32,14 +32,20 @@ importance = (uniform(13, K) + 1 / 64).astype(np.float32)
 ggml = ctypes.CDLL(sys.argv[1])
 ggml.ggml_quantize_chunk.argtypes = [ctypes.c_int] + [ctypes.c_void_p] * 2 + [ctypes.c_int64] * 3 + [ctypes.c_void_p]
 ggml.ggml_quantize_chunk.restype = ctypes.c_size_t
-for name in ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "Q4_K", "Q5_K", "Q6_K", "Q2_K", "Q3_K", "IQ4_XS", "MXFP4", "TQ1_0", "TQ2_0"):
+for name in ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "Q4_K", "Q5_K", "Q6_K", "Q2_K", "Q3_K", "IQ4_XS", "MXFP4", "TQ1_0", "TQ2_0",
+             "IQ3_S", "IQ3_XXS", "IQ2_S", "IQ2_XS", "IQ2_XXS", "IQ1_M", "IQ1_S"):
     for rows, x in ROWS.items():
         for weighted in (False, True):
+            if name[:3] in ("IQ1", "IQ2") and not weighted:
+                continue   # its quantizers need an importance
             kind = gguf.GGMLQuantizationType[name]
             block, size = gguf.GGML_QUANT_SIZES[kind]
             out = np.zeros(x.size // block * size, np.uint8)
             ggml.ggml_quantize_chunk(kind.value, x.ctypes.data, out.ctypes.data, 0, N_ROWS, K,
                                      importance.ctypes.data if weighted else None)
             w = np.tile(importance if weighted else np.ones(K), N_ROWS).astype(np.float64)
-            error = (w * (gguf.quants.dequantize(out, kind).astype(np.float64) - x) ** 2).sum()
+            back = gguf.quants.dequantize(out, kind).astype(np.float64)
+            if name[:3] == "IQ1":   # whose scales are not those of the least error, on either side: but for a common factor
+                back *= (w * x * back).sum() / (w * back * back).sum()
+            error = (w * (back - x) ** 2).sum()
             print(f"    {{TENSOR_{name}, {rows}, {str(weighted).lower()}, {error / (w * x.astype(np.float64) ** 2).sum():.5e}}},")
