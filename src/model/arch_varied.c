@@ -1,5 +1,5 @@
 // model/arch_varied.c - decoders whose layers differ in width, or lack a block: Jais, OpenELM, DeciLM and Llama-Nemotron; and relatives of
-// Llama: SmallThinker, CogVLM, DeepSeek-OCR.
+// Llama: SmallThinker, CogVLM, DeepSeek-OCR, PLaMo 3.
 #include "model/arch_ops.h"
 #include "model/arch_tensors.h"
 #include "model/archs.h"
@@ -108,3 +108,19 @@ static const struct tensor_spec deepseek_ocr_tensors[] = {
 };
 const struct arch arch_deepseek_ocr = {TENSORS(deepseek_ocr_tensors), BEGIN(begin), LAYER(cogvlm_layer), END(end),
                                        .rope_halves = true};
+
+// PLaMo 3 (Preferred Networks 2025): norms on both sides of blocks, windows with a base of their own.
+static const struct tensor_spec plamo3_tensors[] = {
+    TENSORS_HEAD,
+    TENSORS_ATTN_NORM,
+    TENSORS_ATTENTION_FUSED,
+    TENSORS_QK_NORM_OF_HEADS,
+    TENSORS_FFN_NORM,
+    TENSORS_FFN_GATED_FUSED,
+    {ROLE_POST_ATTN_NORM, "blk.%d.post_attention_norm", DIM_EMBD}, // its files call them so
+    {ROLE_POST_FFN_NORM, "blk.%d.post_ffw_norm", DIM_EMBD},
+};
+static const struct op_spec plamo3_layer[] = {OPS_ATTENTION_HALF(OPS_QK_NORM_OF_HEADS),
+                                              OPS_FFN_HALF(OP_GATE, ACT_FN_SILU)};
+const struct arch arch_plamo3 = {TENSORS(plamo3_tensors), BEGIN(begin), LAYER(plamo3_layer), END(end),
+                                 .rope_halves = true};

@@ -98,6 +98,7 @@
     X("openelm", openelm)                                                                                            \
     X("deci", deci)                                                                                                  \
     X("smallthinker", smallthinker)                                                                                  \
+    X("plamo3", plamo3)                                                                                              \
     X("cogvlm", cogvlm)                                                                                              \
     X("deepseek2-ocr", deepseek_ocr)                                                                                 \
     X("bert", bert) /* arch_encoders.c */                                                                            \

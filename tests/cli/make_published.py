@@ -19,7 +19,7 @@ transformers.logging.set_verbosity_error()
 from formula_folder import numbers, write_formula_folder
 from harness import Folder
 from hf_folder import read_tensors
-from plain_decoder import Plain, arctic, early, omitting, parallel
+from plain_decoder import Plain, arctic, early, normed_around, omitting, parallel
 from published import FAR, peer_difference
 
 IDS = [7, 31, 2, 40, 19, 5, 5, 28, 44, 11, 0, 36]
@@ -517,6 +517,36 @@ def cogvlm_shapes():
     return {**made, 'model.vision.boi': [1, 1, 32]}
 
 
+PLAMO3 = {'pre_mixer_norm': ('attn_norm', 1), 'post_mixer_norm': ('post_attn_norm', 1 / 5), 'pre_mlp_norm': ('ffn_norm', 1), 'post_mlp_norm': ('post_ffn_norm', 5 ** -1.5), 'mixer.q_norm': ('q_norm', 1), 'mixer.k_norm': ('k_norm', 1)}
+
+
+def plamo3(n, period):
+    """Its configuration with n layers, of which every period-th has no window, and its reference."""
+    of = {'pre_mixer_norm': [32], 'post_mixer_norm': [32], 'pre_mlp_norm': [32], 'post_mlp_norm': [32], 'mixer.qkv_proj': [50, 32], 'mixer.o_proj': [32, 30], 'mixer.q_norm': [10], 'mixer.k_norm': [10],
+          'mlp.gate_up_proj': [96, 32], 'mlp.down_proj': [32, 48]}
+    shapes = layers(n, {f'model.layers.layers.%d.{x}.weight': shape for x, shape in of.items()}, {'model.embed_tokens.weight': [48, 32], 'model.norm.weight': [32]})
+    config = dict(TENS, num_hidden_layers=n, num_attention_heads=3, num_key_value_heads=1, model_type='plamo3', window_size=5, sliding_window_pattern=period, rope_theta=1000000.0, rope_local_theta=10000.0, tie_word_embeddings=True)
+
+    def names(ours):
+        made = {}
+        for name, t in ours.items():
+            i, _, rest = name.removeprefix('model.layers.layers.').partition('.')
+            rest = rest.removesuffix('.weight')
+            if not name.startswith('model.layers'):
+                made[{'model.embed_tokens.weight': 'embed', 'model.norm.weight': 'norm'}[name]] = t + 1 if 'norm' in name else t
+            elif rest in PLAMO3:
+                made[f'{i}.{PLAMO3[rest][0]}'] = t + PLAMO3[rest][1]
+            elif rest == 'mixer.qkv_proj':
+                made.update({f'{i}.{p}': part for p, part in zip('qkv', t.split([30, 10, 10]), strict=True)})
+            elif rest == 'mlp.gate_up_proj':
+                made[f'{i}.gate'], made[f'{i}.up'] = t.chunk(2)
+            else:
+                made[f'{i}.' + {'mixer.o_proj': 'o', 'mlp.down_proj': 'down'}[rest]] = t
+        return made
+    return ('Plamo3ForCausalLM', config, shapes, None, None,
+            chain(names, plain([], n_layer=n, n_head=3, n_head_kv=1, eps=1e-5, base=1000000.0, base_of_windows=10000.0, windowed=[i for i in range(n) if (i + 1) % period], window=5, layer=normed_around)))
+
+
 # Classes that transformers has no code for: what config.json says, the shapes, and the class that computes the same with the tensors under its names.
 OTHERS = {
     'exaone': ('ExaoneForCausalLM', dict(model_type='exaone', activation_function='silu', hidden_size=32, intermediate_size=48, num_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=10,
@@ -610,6 +640,8 @@ OTHERS = {
     'smallthinker': smallthinker(5, (0, 4), moe_primary_router_apply_softmax=False),
     'smallthinker-4096': smallthinker(5, (0, 4), moe_primary_router_apply_softmax=False, sliding_window_size=4096),
     'smallthinker-whole': smallthinker(2, (), moe_primary_router_apply_softmax=True, sliding_window_layout=[0, 0], tie_word_embeddings=False),
+    'plamo3': plamo3(4, 2),
+    'plamo3-8': plamo3(9, 8),
     'cogvlm': ('CogVLMForCausalLM', dict(EIGHTS, num_key_value_heads=4, hidden_act='silu', tie_word_embeddings=False, vision_config=dict(hidden_size=16)), cogvlm_shapes(), 'LlamaForCausalLM', dict(EIGHTS, num_key_value_heads=4),
                chain(without(['vision']), packed([('language_expert_', ''), ('language_mlp.', ''), ('self_attn.dense', 'self_attn.o_proj')], 8, 4, 4))),
     'deepseek-ocr': ('DeepseekOCRForCausalLM', dict(EIGHTS, num_key_value_heads=4, model_type='deepseek_vl_v2', hidden_act='silu', tie_word_embeddings=False, n_routed_experts=5, num_experts_per_tok=2, n_shared_experts=2,

@@ -35,9 +35,9 @@ class Plain:
     def linear(self, x, name):
         return F.linear(x, self.t[name], self.t.get(name + '.bias'))
 
-    def rotate(self, x):
+    def rotate(self, x, base=None):
         d = self.c.n_rot or x.shape[-1]
-        angle = torch.arange(x.shape[-2], dtype=torch.float32)[:, None] / self.c.base ** (torch.arange(0, d, 2, dtype=torch.float32) / d)
+        angle = torch.arange(x.shape[-2], dtype=torch.float32)[:, None] / (base or self.c.base) ** (torch.arange(0, d, 2, dtype=torch.float32) / d)
         cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
         if getattr(self.c, 'pairs', False):
             a, b = x[..., 0:d:2], x[..., 1:d:2]
@@ -55,7 +55,8 @@ class Plain:
         if f'{i}.q_norm' in self.t and not getattr(c, 'norms_behind', False):
             q, k = self.norm(q, f'{i}.q_norm'), self.norm(k, f'{i}.k_norm')
         if c.base and i not in getattr(c, 'unrotated', ()):
-            q, k = self.rotate(q), self.rotate(k)
+            base = getattr(c, 'base_of_windows', None) if i in getattr(c, 'windowed', ()) else None
+            q, k = self.rotate(q, base), self.rotate(k, base)
         if getattr(c, 'norms_behind', False):
             q, k = self.norm(q, f'{i}.q_norm'), self.norm(k, f'{i}.k_norm')
         of = getattr(c, 'key_head', lambda h: h // (n_head // n_head_kv))
@@ -115,3 +116,9 @@ def early(m, x, i):
     """SmallThinker: the router reads what the layer reads."""
     after = x + m.attend(m.norm(x, f'{i}.attn_norm'), i)
     return after + m.mixture(m.norm(after, f'{i}.ffn_norm'), i, x)
+
+
+def normed_around(m, x, i):
+    """PLaMo 3: norms on both sides of blocks."""
+    x = x + m.norm(m.attend(m.norm(x, f'{i}.attn_norm'), i), f'{i}.post_attn_norm')
+    return x + m.norm(m.gated(m.norm(x, f'{i}.ffn_norm'), f'{i}.'), f'{i}.post_ffn_norm')

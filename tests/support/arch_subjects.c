@@ -208,6 +208,11 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
     {"experts that are chosen before attention, windows with rotation",
      {"smallthinker", "block_count=5 " COMMON RMS "attention.head_count_kv=2 attention.sliding_window=24 "
                       "expert_count=6 expert_used_count=2 expert_feed_forward_length=32 expert_gating_func=2"}},
+    {"norms around blocks, windows with a base of their own",
+     {"plamo3",
+      "block_count=3 " COMMON RMS "attention.head_count_kv=2 attention.sliding_window=24 "
+      "attention.sliding_window_pattern=2 rope.freq_base=1e6 rope.freq_base_swa=1e4",
+      .without = "attn_qkv"}},
     {"matrices for rows of text", {"cogvlm", "block_count=2 " COMMON RMS}},
     {"softmax routing behind a dense layer, whole heads rotated",
      {"deepseek2-ocr", "block_count=3 " COMMON RMS "expert_count=6 expert_used_count=2 "

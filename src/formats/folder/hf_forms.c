@@ -283,14 +283,18 @@ struct form {
     bool turned;    // transposed
     bool by_column; // row_of orders columns, not rows
     double (*factor_of)(const struct hf_sizes *s, uint64_t row);
+    double plus;
 };
-#define TIMES(of) .change = HF_ROWS_TIMES, .factor_of = of
+#define PLUS(number) .change = HF_NUMBERS_PLUS, .plus = number
+#define TIMES(of)    .change = HF_ROWS_TIMES, .factor_of = of
 static const struct form forms[HF_N_FORMS] = {
     [HF_QUERIES_INTERLEAVED] = {rows, of_queries, interleaved},
     [HF_KEYS_INTERLEAVED] = {rows, of_keys, interleaved},
     [HF_QUERIES_HALVED] = {rows, of_queries, halved},
     [HF_KEYS_HALVED] = {rows, of_keys, halved},
-    [HF_PLUS_ONE] = {.change = HF_NUMBERS_PLUS_1},
+    [HF_PLUS_ONE] = {PLUS(1)},
+    [HF_PLUS_FIFTH] = {PLUS(0.2)},
+    [HF_PLUS_LESS] = {PLUS(0.08944271909999159)}, // 5^-1.5
     [HF_TRANSPOSED] = {.turned = true},
     [HF_QKV_GROUPED] = {rows, of_qkv, grouped},
     [HF_GROUPED_QUERIES] = {rows, of_qkv, grouped_queries, QUERIES},
@@ -378,6 +382,7 @@ rn_status hf_plan(enum hf_form form, const struct hf_sizes *s, const struct safe
                           .by_column = f->by_column,
                           .change = f->change,
                           .factor_of = f->factor_of,
+                          .plus = f->plus,
                           .turned = f->turned};
     if (f->factor_of && !s->factors)
         return fail(err, RN_E_UNSUPPORTED, "the model multiplies it by a factor that only its folder says");

@@ -15,7 +15,9 @@ enum hf_form {
     HF_KEYS_INTERLEAVED,
     HF_QUERIES_HALVED, // the other way round, of the rotated rows of each head
     HF_KEYS_HALVED,
-    HF_PLUS_ONE,    // weights of norms that multiply by 1 + w
+    HF_PLUS_ONE,   // weights of norms that multiply by 1 + w
+    HF_PLUS_FIFTH, // by 1/5 + w, and by 5^-1.5 + w: norms behind blocks (plamo3)
+    HF_PLUS_LESS,
     HF_TRANSPOSED,  // each matrix
     HF_QKV_GROUPED, // rows [key head][its queries, key, value] -> all queries, all keys, all values
     // Of such rows the queries and the keys for interleaved rotation, and the values.
@@ -126,12 +128,13 @@ struct hf_plan {
     bool by_column;                   // row_of is of columns
     enum hf_change {
         HF_NUMBERS_KEPT,
-        HF_NUMBERS_PLUS_1,
+        HF_NUMBERS_PLUS,
         HF_NUMBERS_MINUS_EXP,
         HF_ROWS_OF_LENGTH_1,
         HF_ROWS_TIMES
     } change;
     double (*factor_of)(const struct hf_sizes *s, uint64_t row); // of HF_ROWS_TIMES
+    double plus;                                                 // of HF_NUMBERS_PLUS
     int n_dims;                                                  // of the GGUF tensor
     uint64_t ne[PACKAGE_MAX_DIMS];
 };

@@ -96,6 +96,26 @@ static const struct hf_tensor_row deepseek_ocr[] = {
     FREQUENCIES,
 };
 
+// PLaMo 3: weights of norms are added to 1, or to less behind blocks.
+#define LL "layers.layers.%d."
+static const struct hf_tensor_row plamo3[] = {
+    EMBEDDING,
+    HEAD,
+    FINAL_NORM(HF_PLUS_ONE),
+    WEIGHT(LL "pre_mixer_norm", B "attn_norm", HF_ALWAYS, HF_PLUS_ONE),
+    {LL "post_mixer_norm.weight", B "post_attention_norm", HF_ALWAYS, HF_PLUS_FIFTH},
+    WEIGHT(LL "pre_mlp_norm", B "ffn_norm", HF_ALWAYS, HF_PLUS_ONE),
+    {LL "post_mlp_norm.weight", B "post_ffw_norm", HF_ALWAYS, HF_PLUS_LESS},
+    WEIGHT(LL "mixer.qkv_proj", B "attn_qkv", HF_ALWAYS),
+    WEIGHT(LL "mixer.o_proj", B "attn_output", HF_ALWAYS),
+    WEIGHT(LL "mixer.q_norm", B "attn_q_norm", HF_ALWAYS, HF_PLUS_ONE),
+    WEIGHT(LL "mixer.k_norm", B "attn_k_norm", HF_ALWAYS, HF_PLUS_ONE),
+    WEIGHT(LL "mlp.gate_up_proj", B "ffn_up", HF_ALWAYS),
+    WEIGHT(LL "mlp.down_proj", B "ffn_down", HF_ALWAYS),
+};
+
+static const struct hf_alias plamo3_aliases[] = {{AT(hp.n_swa), "window_size"},
+                                                 {AT(hp.rope_theta_swa), "rope_local_theta"}};
 static const struct hf_alias smallthinker_aliases[] = {
     {AT(hp.n_expert), "moe_num_primary_experts"}, {AT(hp.n_expert_used), "moe_num_active_primary_experts"},
     {AT(hp.n_ff_expert), "moe_ffn_hidden_size"},  {AT(hp.n_ff), "moe_ffn_hidden_size"},
@@ -118,6 +138,8 @@ static const struct hf_arch archs[] = {
      ALIASES(deci_aliases)},
     {"SmallThinkerForCausalLM", "smallthinker", "smallthinker", "model.", "relu", HF_UNTIED, TENSORS(smallthinker),
      ALIASES(smallthinker_aliases)},
+    {"Plamo3ForCausalLM", "plamo3", "plamo3", "model.", SILU, TENSORS(plamo3), ALIASES(plamo3_aliases)},
+    {"PLaMo3ForCausalLM", NULL, "plamo3", "model.", SILU, TENSORS(plamo3), ALIASES(plamo3_aliases)},
     {"CogVLMForCausalLM", "cogvlm_text", "cogvlm", "model.", SILU, HF_UNTIED, TENSORS(cogvlm),
      ALIASES(cogvlm_aliases)},
     {"DeepseekOCRForCausalLM", "deepseek_ocr_text", "deepseek2-ocr", "model.", SILU, HF_UNTIED, TENSORS(deepseek_ocr),

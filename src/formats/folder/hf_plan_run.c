@@ -32,7 +32,7 @@ static void take_row(const struct hf_plan *p, const struct hf_sizes *s, const ui
 static float changed(enum hf_change change, double by, float x) {
     if (change == HF_ROWS_OF_LENGTH_1) return (float)((double)x / by);
     if (change == HF_ROWS_TIMES) return (float)((double)x * by);
-    return change == HF_NUMBERS_PLUS_1 ? x + 1 : (float)-exp((double)x);
+    return change == HF_NUMBERS_PLUS ? x + (float)by : (float)-exp((double)x);
 }
 
 // Euclidean, and as in torch's normalize() not below 1e-12.
@@ -53,7 +53,7 @@ static void change_row(const struct hf_plan *p, const struct hf_sizes *s, uint64
     const size_t n_bytes = type->block_bytes, most = sizeof x / sizeof *x;
     const double by = p->change == HF_ROWS_OF_LENGTH_1 ? length_of(type, from, n)
                       : p->change == HF_ROWS_TIMES     ? p->factor_of(s, row)
-                                                       : 1;
+                                                       : p->plus;
     for (uint64_t at = 0, k; at < n; at += k) {
         k = n - at < most ? n - at : most;
         type->dequantize_row(from + at * n_bytes, x, (size_t)k);

@@ -234,6 +234,7 @@ static const struct arch_facts facts[] = {
      .weights_norm = true,
      .swa_period = 4,
      .swa_full_first = true},
+    {.name = "plamo3", .swa_period = 8},
     {.name = "cogvlm"},
     {.name = "deepseek2-ocr", .experts = EXPERTS_AFTER_DENSE},
     {.name = "minimax-m2", .gating = EXPERT_GATING_SIGMOID, .weights_norm = true},
