@@ -161,6 +161,9 @@ static const struct op_spec rms_end[] = {OPS_END_NORMED, OPS_RANK};
 const struct arch arch_euro = {TENSORS(euro_tensors), BEGIN(rms_begin), LAYER(rms_layer), END(euro_end),
                                .rope_halves = true};
 
+// Llama whose rows attend to all of their text: llama-embed-nemotron (2511.07025).
+const struct arch arch_llama_embed = {TENSORS(euro_tensors), BEGIN(rms_begin), LAYER(rms_layer), END(rms_end)};
+
 // NeoBERT (2502.19587).
 static const struct tensor_spec neo_tensors[] = {
     TENSORS_EMBD,     TENSORS_ATTN_NORM,       TENSORS_ATTENTION_FUSED,

@@ -109,6 +109,7 @@
     X("jina-bert-v3", jina3)                                                                                         \
     X("modern-bert", modern)                                                                                         \
     X("eurobert", euro)                                                                                              \
+    X("llama-embed", llama_embed)                                                                                    \
     X("neo-bert", neo)                                                                                               \
     X("gemma-embedding", gemma_embedding) /* arch_gemma.c */
 

@@ -13,7 +13,7 @@ from peer_rule import command, listed, peer
 
 ROOT = pathlib.Path(__file__).parent / 'encoders'
 EMBEDDERS = ('bert', 'roberta', 'distilbert', 'modernbert', 'nomic-bert', 'gte', 'jina3', 'eurobert', 'mpnet', 'jina2', 'neobert', 'nomic-bert-moe', 'gte-ntk',
-             'qwen2-whole', 'mistral-whole')
+             'qwen2-whole', 'mistral-whole', 'llama-embed')
 RANKERS = ('bert-scores', 'xlm-roberta-scores')
 HEADS = ('mpnet-scores', 'nomic-bert-scores', 'gte-scores', 'jina3-scores', 'eurobert-late', 'eurobert-bos', 'eurobert-mean', 'modernbert-mean')
 PAIRED = ('bert-pairs', 'xlm-roberta-pairs', 'modernbert-bias', 'xlm-unigram', *HEADS)      # their tokenizers join two texts, BERT's with token types

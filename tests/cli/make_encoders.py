@@ -13,10 +13,20 @@ from plain_encoders import Jina2, Neo, NomicMoe
 from safetensors.torch import save_file
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import (BertConfig, BertForSequenceClassification, BertModel, DistilBertConfig, DistilBertModel, EuroBertConfig, EuroBertForSequenceClassification, EuroBertModel, Gemma3TextConfig, Gemma3TextModel, GteConfig, GteForSequenceClassification, GteModel,
-                          JinaEmbeddingsV3Config, JinaEmbeddingsV3ForSequenceClassification, JinaEmbeddingsV3Model, MistralConfig, MistralModel, ModernBertConfig, ModernBertForSequenceClassification, ModernBertModel, MPNetConfig, MPNetForSequenceClassification, MPNetModel,
+                          JinaEmbeddingsV3Config, JinaEmbeddingsV3ForSequenceClassification, JinaEmbeddingsV3Model, LlamaConfig, LlamaModel, MistralConfig, MistralModel, ModernBertConfig, ModernBertForSequenceClassification, ModernBertModel, MPNetConfig, MPNetForSequenceClassification, MPNetModel,
                           NomicBertConfig, NomicBertForSequenceClassification, NomicBertModel, Qwen2Config, Qwen2Model, RobertaConfig, RobertaModel, XLMRobertaConfig, XLMRobertaForSequenceClassification)
 
 ROOT = pathlib.Path(__file__).parent / 'encoders'
+
+
+class LlamaBidirectionalModel(LlamaModel):
+    """NVIDIA's class: no row is masked."""
+
+    def forward(self, input_ids, **more):
+        n = input_ids.shape[1]
+        return super().forward(input_ids, attention_mask=torch.zeros(1, 1, n, n), **more)
+
+
 PIECES = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', 'the', 'cat', 'dog', 'sat', 'on', 'mat', 'a', 'b', 'c', '##s', '##a', '##b', '##ing', '.', ',', '!', 'run', 'in', 'ra', '##in']
 TEXTS = ['the cat sat on the mat.', 'a', 'Dogs, rain; running! in the mats abba', 'unknown words', 'the ' * 17]
 FAR = [*TEXTS[:4], 'run the dog on a mat. ' * 7]      # longer than windows, and than what a bias tells apart
@@ -155,6 +165,7 @@ def main():
     make('gte', GteModel(GteConfig(**even)), 11)
     make('jina3', JinaEmbeddingsV3Model(JinaEmbeddingsV3Config(**even)), 12)
     make('eurobert', EuroBertModel(EuroBertConfig(**even, num_key_value_heads=1)), 13)
+    make('llama-embed', LlamaBidirectionalModel(LlamaConfig(**{**even, 'num_attention_heads': 6}, num_key_value_heads=2, attn_implementation='eager')), 19)
     make('mpnet', MPNetModel(MPNetConfig(**{**SIZES, 'max_position_embeddings': 64})), 14, texts=FAR)
     gemma = Gemma3TextConfig(**{**even, 'intermediate_size': 27, 'num_hidden_layers': 7}, head_dim=10, num_key_value_heads=1, query_pre_attn_scalar=10, sliding_window=6,
                              use_bidirectional_attention=True)

@@ -162,6 +162,17 @@ static const struct hf_tensor_row euro[] = {EURO, LEFT_OUT("lm_head.*")};
 static const struct hf_tensor_row euro_scores[] = {EURO, BOTH("dense", "cls", HF_ALWAYS),
                                                    BOTH("classifier", "cls.output", HF_ALWAYS)};
 
+static const struct hf_tensor_row llama_embed[] = {
+    EMBEDDING,
+    FINAL_NORM(HF_AS_IT_IS),
+    NORM_BEFORE_ATTENTION(HF_AS_IT_IS),
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    ATTENTION_OF(INTERLEAVED, HF_ALWAYS),
+    ATTENTION_BIASES_OF(INTERLEAVED),
+    GATED_FFN("mlp", "", HF_ALWAYS),
+    GATED_FFN_BIASES(HF_MLP_BIAS),
+};
+
 // NeoBERT (2502.19587): rows of a head's query, key and value lie together.
 #undef LAYER
 #define LAYER "transformer_encoder.%d."
@@ -244,6 +255,7 @@ static const struct hf_arch archs[] = {
     {"EuroBertModel", "eurobert", "eurobert", "model.", SILU, TENSORS(euro), DEFAULTS(eps_1e5)},
     {"EuroBertForMaskedLM", NULL, "eurobert", "model.", SILU, TENSORS(euro), DEFAULTS(eps_1e5)},
     {"EuroBertForSequenceClassification", NULL, "eurobert", "model.", SILU, TENSORS(euro_scores), DEFAULTS(eps_1e5)},
+    {"LlamaBidirectionalModel", "llama_bidirec", "llama-embed", "model.", SILU, TENSORS(llama_embed)},
     {"NeoBERT", "neobert", "neo-bert", "model.", "SwiGLU " SILU, TENSORS(neo), ALIASES(neo_aliases),
      DEFAULTS(eps_1e5)},
     {"NeoBERTLMHead", NULL, "neo-bert", "model.", "SwiGLU " SILU, TENSORS(neo), ALIASES(neo_aliases),

@@ -213,6 +213,7 @@ static const struct arch_facts facts[] = {
      .has_layer_norm = true,
      DEFAULTS(modern_defaults)},
     {.name = "eurobert", .is_encoder = true},
+    {.name = "llama-embed", .is_encoder = true},
     {.name = "neo-bert", .is_encoder = true},
     {.name = "gemma-embedding",
      .swa_period = 6,
