@@ -44,13 +44,13 @@ TEST(a_bad_configuration_is_refused_with_its_number) {
         const char *text;
         struct kv_config c;
     } rows[] = {
-        {"kv: n_groups: 0 is outside 1..4", good}, {"kv: n_groups: 5 is outside 1..4", good},
+        {"kv: n_groups: 0 is outside 1..8", good}, {"kv: n_groups: 9 is outside 1..8", good},
         {"kv: n_pages: 0 is outside", good},       {"kv: window of group 0: 64 is outside 0..0", good},
         {"kv: window: -1 is outside", good},       {"kv: max_seqs: 0 is outside", good},
         {"kv: n_ctx: 0 is outside", good},         {"kv: n_ctx: 2147483647 is outside 1..2147483583", good},
         {"kv: max_scratch: -1 is outside", good},  {"kv: pages of all groups: 4294967294 is outside", good},
     };
-    rows[0].c.n_groups = 0, rows[1].c.n_groups = 5, rows[2].c.n_pages[1] = 0, rows[3].c.window[0] = 64;
+    rows[0].c.n_groups = 0, rows[1].c.n_groups = 9, rows[2].c.n_pages[1] = 0, rows[3].c.window[0] = 64;
     rows[4].c.window[1] = -1, rows[5].c.max_seqs = 0, rows[6].c.n_ctx = 0, rows[7].c.n_ctx = INT32_MAX;
     rows[8].c.max_scratch = -1, rows[9].c.n_pages[0] = rows[9].c.n_pages[1] = INT32_MAX;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -549,7 +549,7 @@ TEST(a_recount_notices_a_wrong_book_of_states) {
     struct pool *states = &w->k->pool[KV_STATE];
     states->pages[state_of(w, s)].refs++;
     CHECK_FAILS(kv_check(w->k, &err), RN_E_INTERNAL, &err);
-    CHECK_HAS(err.text, "group 4: page");
+    CHECK_HAS(err.text, "group 8: page");
     CHECK_HAS(err.text, "has 2 holders, 1 counted");
     states->pages[state_of(w, s)].refs--;
     w->k->blocks[kv_seq_page(w->k, s, 0, 0)].state_at = 65;

@@ -7,7 +7,7 @@
 
 #define ATTEND_TILE        64   // queries of a task: rows times the heads that share a key head ...
 #define ATTEND_MAX_QUERIES 256  // ... but at least the heads of one row, which are limited to this
-#define CPU_MAX_ACTS       40   // activation buffers: (row buffer, format) pairs
+#define CPU_MAX_ACTS       64   // activation buffers: (row buffer, format) pairs
 #define ATTEND_SPLIT       1024 // keys of a split; states are merged in order (docs/arithmetic.md)
 
 // A matrix for products: packed panels, or the file's rows, which a kernel set with panels packs
