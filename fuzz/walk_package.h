@@ -63,7 +63,7 @@ static inline void walk_layer(const struct hparams *hp, const struct layer_hpara
         if (!(l->flags & LAYER_BESIDE)) return;
     }
     if (l->flags & LAYER_NO_MIXER) {
-        must(l->n_head_kv == 0 && !(l->flags & LAYER_NO_FFN));
+        must(l->n_head_kv == 0); // DeciLM's layers may lack the feed-forward part, too
         return;
     }
     must(l->n_head_kv > 0 && l->n_head % l->n_head_kv == 0 && l->head_dim > 0 && l->head_dim_v > 0);
