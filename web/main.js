@@ -265,10 +265,10 @@ async function send(text, files, taken) {
     const sent = talk.send(text, undefined, isCompared ? compare.settings(talk.c.settings) : undefined, more);
     taken();
     keepDraft(name, '');
+    announce(t('The answer begins.'));
+    chat.toEnd();           // now: who scrolls up while the message is saved stays there
     const answers = await sent;
     if (isCompared) compare.started(text, answers);
-    announce(t('The answer begins.'));
-    chat.toEnd();
     showRunning();
   } catch (e) {
     toast(e.message, {isError: true});
