@@ -113,43 +113,48 @@ static rn_status read_proportional(struct hf_config *c, const struct json_node *
     return RN_OK;
 }
 
+static int32_t head_width(const struct hparams *hp) {
+    return hp->head_dim ? hp->head_dim : hp->n_head ? hp->n_embd / hp->n_head : 0;
+}
+
+// The base times `by`, which the member's value x makes.
+static rn_status grow_base(struct hf_config *c, const char *member, double x, double by, rn_error *err) {
+    const double theta = c->raw.hp.rope_theta != 0 ? (double)c->raw.hp.rope_theta : 10000, grown = theta * by,
+                 most = hparam_row_at(AT(hp.rope_theta))->max;
+    if (grown > most)
+        return fail(err, RN_E_FORMAT, "member %s.%s: %g makes a base of %g, limit %g", c->raw.rope_object, member, x,
+                    grown, most);
+    c->raw.hp.rope_theta = (float)grown;
+    return RN_OK;
+}
+
 // Hunyuan: called "dynamic", but its alpha scales the base by the constant alpha^(d / (d - 2))
 // (NTK-aware scaling). Without an alpha nothing is scaled within the context that the model was trained for (docs/rope.md).
 static rn_status read_alpha(struct hf_config *c, const struct json_node *rope, struct package *p, rn_error *err) {
-    struct hparams *hp = &c->raw.hp;
-    const int32_t d = hp->head_dim ? hp->head_dim : hp->n_head ? hp->n_embd / hp->n_head : 0;
+    const int32_t d = head_width(&c->raw.hp);
+    const double alpha = (double)c->raw.rope_alpha;
     (void)rope;
     (void)p;
-    if (c->raw.rope_alpha == 0) return RN_OK;
+    if (alpha == 0) return RN_OK;
     if (d <= 2)
         return fail(err, RN_E_UNSUPPORTED, "member %s.alpha: heads of %" PRId32 " are not supported with it",
                     c->raw.rope_object, d);
-    const double alpha = (double)c->raw.rope_alpha, theta = hp->rope_theta != 0 ? (double)hp->rope_theta : 10000;
-    const double grown = theta * alpha * rope_power(alpha, 2.0 / (d - 2)),
-                 most = hparam_row_at(AT(hp.rope_theta))->max;
-    if (grown > most)
-        return fail(err, RN_E_FORMAT, "member %s.alpha: %g makes a base of %g, limit %g", c->raw.rope_object, alpha,
-                    grown, most);
-    hp->rope_theta = (float)grown;
-    return RN_OK;
+    return grow_base(c, "alpha", alpha, alpha * rope_power(alpha, 2.0 / (d - 2)), err);
 }
 
 // GTE: "NTK-aware" scaling for a fixed factor f: the base times f, and all frequencies through f^(2 / d) (modeling.py of Alibaba-NLP's new-impl).
 static rn_status read_ntk(struct hf_config *c, const struct json_node *rope, struct package *p, rn_error *err) {
-    struct hparams *hp = &c->raw.hp;
-    const int32_t d = hp->head_dim ? hp->head_dim : hp->n_head ? hp->n_embd / hp->n_head : 0;
+    const int32_t d = head_width(&c->raw.hp);
+    const double f = (double)c->raw.hp.rope_factor;
     const struct json_node *const mixed = json_member(rope, "mixed_b");
     (void)p;
     if (mixed && mixed->kind != JSON_NULL)
         return fail(err, RN_E_UNSUPPORTED, "member %s.mixed_b: is not supported; null is", c->raw.rope_object);
-    const double f = (double)hp->rope_factor, theta = hp->rope_theta != 0 ? (double)hp->rope_theta : 10000,
-                 most = hparam_row_at(AT(hp.rope_theta))->max;
-    if (d < 2 || theta * f > most)
-        return fail(err, RN_E_FORMAT, "%s: %g makes a base of %g, limit %g",
-                    hparam_name_of(&c->raw, "rope.factor").text, f, theta * f, most);
-    hp->rope_theta = (float)(theta * f);
-    hp->rope_factor = (float)rope_power(f, 2.0 / d);
-    return RN_OK;
+    if (d < 2)
+        return fail(err, RN_E_UNSUPPORTED, "member %s.factor: heads of %" PRId32 " are not supported with it",
+                    c->raw.rope_object, d);
+    c->raw.hp.rope_factor = (float)rope_power(f, 2.0 / d);
+    return grow_base(c, "factor", f, f, err);
 }
 
 struct rope_type {

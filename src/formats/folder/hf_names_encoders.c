@@ -154,24 +154,15 @@ static const struct hf_tensor_row gte[] = {GTE, LEFT_OUT("pooler.*"), LEFT_OUT("
 static const struct hf_tensor_row gte_scores[] = {GTE, BERT_HEAD};
 
 // EuroBERT (2503.05500).
-#define EURO                                                                                                         \
+#define LLAMA_BUT_ATTENTION                                                                                          \
     EMBEDDING, FINAL_NORM(HF_AS_IT_IS), NORM_BEFORE_ATTENTION(HF_AS_IT_IS), NORM_BEFORE_FFN(HF_AS_IT_IS),            \
-        ATTENTION_OF(IN_HALVES, HF_ALWAYS), ATTENTION_BIASES_OF(IN_HALVES), GATED_FFN("mlp", "", HF_ALWAYS),         \
-        GATED_FFN_BIASES(HF_MLP_BIAS)
+        GATED_FFN("mlp", "", HF_ALWAYS), GATED_FFN_BIASES(HF_MLP_BIAS)
+#define EURO LLAMA_BUT_ATTENTION, ATTENTION_OF(IN_HALVES, HF_ALWAYS), ATTENTION_BIASES_OF(IN_HALVES)
 static const struct hf_tensor_row euro[] = {EURO, LEFT_OUT("lm_head.*")};
 static const struct hf_tensor_row euro_scores[] = {EURO, BOTH("dense", "cls", HF_ALWAYS),
                                                    BOTH("classifier", "cls.output", HF_ALWAYS)};
-
-static const struct hf_tensor_row llama_embed[] = {
-    EMBEDDING,
-    FINAL_NORM(HF_AS_IT_IS),
-    NORM_BEFORE_ATTENTION(HF_AS_IT_IS),
-    NORM_BEFORE_FFN(HF_AS_IT_IS),
-    ATTENTION_OF(INTERLEAVED, HF_ALWAYS),
-    ATTENTION_BIASES_OF(INTERLEAVED),
-    GATED_FFN("mlp", "", HF_ALWAYS),
-    GATED_FFN_BIASES(HF_MLP_BIAS),
-};
+static const struct hf_tensor_row llama_embed[] = {LLAMA_BUT_ATTENTION, ATTENTION_OF(INTERLEAVED, HF_ALWAYS),
+                                                   ATTENTION_BIASES_OF(INTERLEAVED)};
 
 // NeoBERT (2502.19587): rows of a head's query, key and value lie together.
 #undef LAYER

@@ -203,8 +203,9 @@ static rn_status check_ways(const struct raw_hparams *raw, rn_error *err) {
     if (hp->ffn_act != 0 && (raw->facts->own_gate || raw->facts->recurrent != RECURRENT_NONE))
         return fail(err, RN_E_UNSUPPORTED, "%s: %" PRId32 " is not supported in %s",
                     hparam_name_at(raw, AT(hp.ffn_act)).text, hp->ffn_act, hp->arch);
-    if (raw->is_causal == raw->facts->is_encoder &&
-        (raw->is_causal || raw->facts->recurrent != RECURRENT_NONE || hp->n_chunk != 0))
+    // Encoders see their whole text; decoders may, where neither a state nor a chunk goes in one direction.
+    const bool goes_one_way = raw->facts->recurrent != RECURRENT_NONE || hp->n_chunk != 0;
+    if (raw->facts->is_encoder ? raw->is_causal : !raw->is_causal && goes_one_way)
         return fail(err, RN_E_UNSUPPORTED, "%s: %s is not supported in %s%s", hparam_name_at(raw, AT(is_causal)).text,
                     raw->is_causal ? "true" : "false", hp->arch, hp->n_chunk != 0 ? " with chunks" : "");
     if (hp->ssm_dt_most != 0 && hp->ssm_dt_most < hp->ssm_dt_least)
