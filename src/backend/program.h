@@ -109,9 +109,16 @@ enum op_kind {
     OP_SSM,
     // dst = state space model of src = (x, b, c) with a time step src2 for each number of x; vec: a of each state and number, vec2: d
     OP_SCAN,
+    // dst = src of the row before (+0 in the first one) - src
+    OP_SHIFT,
+    // dst = state with a part of rank one, of src = (q, logarithms of decays, k, e, b, v), head by head of each (struct rank_one_step)
+    OP_RANK_ONE,
     // dst = delta rule of src = (q, k, v) by src2 = (beta, alpha of each head); vec: a, vec2: bias
     // of alpha
     OP_DELTA,
+
+    // dst += what a row's own key and value give beside the state: of each head, (sum of q * k * vec) * v of OP_RANK_ONE's src
+    OP_BONUS,
 
     // dst[i] = src of wanted row i. Without a layer: the ops after it run over the wanted rows
     // only. In a layer: a tap, after which the layers go on.
@@ -211,10 +218,14 @@ struct op {
     struct {
         bool is_weighted;
     } experts_sum;
-    // OP_CONV, OP_SSM, OP_SCAN, OP_DELTA: where in a sequence's state the op's part of it begins, in floats
+    // OP_CONV, OP_SSM, OP_SCAN, OP_SHIFT, OP_RANK_ONE, OP_DELTA: where in a sequence's state the op's part of it begins, in floats
     struct {
         size_t at;
     } state;
+    // OP_RANK_ONE
+    struct {
+        bool decays_first;
+    } rank_one;
 };
 
 // One form of attention. Most models have one, those with windows on some layers two.
@@ -341,6 +352,7 @@ struct program {
 // RN_E_INTERNAL names the first op that does not: a defect of whatever built the program.
 rn_status program_check(const struct program *p, rn_error *err);
 const char *op_kind_name(enum op_kind k); // "linear"
+bool op_has_state(enum op_kind k);        // reads and writes the row's slot of state
 // Floats of an op's vec and vec2, where it has them, and bytes of a matrix: what a backend copies
 // to its own memory.
 size_t op_vector_numbers(const struct program *p, const struct op *o);

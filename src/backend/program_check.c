@@ -24,7 +24,8 @@
       o->temperature.weight != 0 || o->temperature.period != 0 || o->temperature.offset != 0)                        \
     X(EXPERTS, "experts", o->experts.reads_parts)                                                                    \
     X(EXPERTS_SUM, "experts_sum", o->experts_sum.is_weighted)                                                        \
-    X(STATE, "state", o->state.at != 0)
+    X(STATE, "state", o->state.at != 0)                                                                              \
+    X(RANK_ONE, "rank_one", o->rank_one.decays_first)
 
 enum {
 #define INDEX(field, name, is_set) I_##field,
@@ -73,6 +74,9 @@ static const struct {
     [OP_CONV] = {SRC | DST | VEC, VEC2 | STATE},
     [OP_SSM] = {SRC | SRC2 | DST | VEC | VEC2, STATE},
     [OP_SCAN] = {SRC | SRC2 | DST | VEC | VEC2, STATE},
+    [OP_SHIFT] = {SRC | DST, STATE},
+    [OP_RANK_ONE] = {SRC | DST, STATE | RANK_ONE},
+    [OP_BONUS] = {SRC | DST | VEC, 0},
     [OP_DELTA] = {SRC | SRC2 | DST | VEC | VEC2, STATE},
     [OP_GATHER] = {SRC | DST, 0},
     [OP_GATHER_MEAN] = {SRC | DST, 0},

@@ -65,6 +65,7 @@ static struct hparams as_in_files(const struct hparams *h, const struct arch_fac
     if (f->attn_unscaled || f->attn_by_head) w.attn_scale = 0;
     if (f->swa_is_chunk) w.n_swa = h->n_chunk;
     if (f->short_conv) w.ssm_d_inner = 0;
+    if (f->wkv) w.ssm_d_conv = w.ssm_d_inner = w.ssm_d_state = w.ssm_n_head = w.ssm_n_group = 0;
     if (f->scans) w.ssm_n_head = h->ssm_dt_rank;
     w.n_layer += h->n_layer_after;
     return w;

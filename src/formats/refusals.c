@@ -7,7 +7,8 @@ static const char diffusion[] = "it is a diffusion model, which does not write i
                   two_parts[] = "it is an encoder-decoder, whose decoder reads another text's rows",
                   sound[] = "it makes sound, not text",
                   pictures[] = "it reads pictures, and is a part of another model",
-                  rwkv[] = "RWKV's recurrence is not computed here",
+                  rwkv[] = "RWKV's recurrence before its seventh version is not computed here",
+                  rwkv7[] = "of RWKV-7 the names that fla-org gives tensors are read, RWKV7ForCausalLM",
                   image_tokens[] = "tokens of pictures are never written, which no key of its files says";
 
 static const struct {
@@ -23,9 +24,8 @@ static const struct {
      two_parts},
     {" wavtokenizer-dec ", sound},
     {" clip CLIPModel CLIPVisionModel SiglipVisionModel ", pictures},
-    {" rwkv6 rwkv6qwen2 rwkv7 arwkv7 RwkvForCausalLM Rwkv6ForCausalLM RWKV6Qwen2ForCausalLM Rwkv7ForCausalLM "
-     "RwkvHybridForCausalLM ",
-     rwkv},
+    {" rwkv6 rwkv6qwen2 RwkvForCausalLM Rwkv6ForCausalLM RWKV6Qwen2ForCausalLM ", rwkv},
+    {" Rwkv7ForCausalLM ", rwkv7},
     {" chameleon ChameleonForConditionalGeneration ", image_tokens},
 };
 

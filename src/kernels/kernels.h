@@ -191,6 +191,17 @@ struct scan_step {
     float *held;        // [n] scratch
     float *y;           // [n]
 };
+// A diagonal decay, and a part of rank one besides: RWKV-7 (Peng et al. 2025, 2503.14456). What the state has at e is taken away along b
+// before, or where decays_first behind, the decay.
+struct rank_one_step {
+    size_t head_dim, v_dim;
+    bool decays_first;
+    float *state;                       // [head_dim][v_dim]
+    const float *q, *decay, *k, *e, *b; // [head_dim]
+    const float *v;                     // [v_dim]
+    float *held;                        // [v_dim] scratch
+    float *y;                           // [v_dim]
+};
 // The gated delta rule (Yang et al. 2024, 2412.06464).
 struct delta_step {
     size_t head_dim, v_dim;
@@ -254,6 +265,7 @@ struct kernel_set {
                       float *y);
     void (*ssm_step)(const struct ssm_step *s);
     void (*scan_step)(const struct scan_step *s);
+    void (*rank_one_step)(const struct rank_one_step *s);
     void (*delta_step)(const struct delta_step *s);
 
     int8_probe_fn int8_probe; // NULL: the next lower set's is used (kernels/probe.h)

@@ -51,6 +51,28 @@ static inline void scan_step(const struct scan_step *s, float *restrict state, c
     for (size_t i = 0; i < s->n; i++) y[i] = fmaf(s->d[i], x[i], y[i]);
 }
 
+// held[i] = sum over k of e[k] * state[k][i]; state[k][i] = state[k][i] * decay[k] + k[k] * v[i] - b[k] * held[i];
+// y[i] = sum over k of q[k] * state[k][i].
+static inline void rank_one_step(const struct rank_one_step *s, float *restrict state, const float *restrict v,
+                                 float *restrict held, float *restrict y) {
+    const size_t n = s->v_dim;
+    for (size_t i = 0; i < n; i++) held[i] = y[i] = 0;
+    for (size_t k = 0; k < s->head_dim; k++) {
+        const float first = s->decays_first ? s->decay[k] : 1, e = s->e[k];
+        for (size_t i = 0; i < n; i++) {
+            state[k * n + i] *= first;
+            held[i] = fmaf(e, state[k * n + i], held[i]);
+        }
+    }
+    for (size_t k = 0; k < s->head_dim; k++) {
+        const float then = s->decays_first ? 1 : s->decay[k], key = s->k[k], b = -s->b[k], q = s->q[k];
+        for (size_t i = 0; i < n; i++) {
+            state[k * n + i] = fmaf(b, held[i], fmaf(key, v[i], state[k * n + i] * then));
+            y[i] = fmaf(q, state[k * n + i], y[i]);
+        }
+    }
+}
+
 // The state decays; its value for the key k moves towards v by the share beta; y is its value for
 // the query q.
 static inline void delta_step(const struct delta_step *s, float *restrict state, const float *restrict v,
@@ -76,6 +98,7 @@ static inline void delta_step(const struct delta_step *s, float *restrict state,
                          float *y);                                                                                  \
     void set##_ssm_step(const struct ssm_step *s);                                                                   \
     void set##_scan_step(const struct scan_step *s);                                                                 \
+    void set##_rank_one_step(const struct rank_one_step *s);                                                         \
     void set##_delta_step(const struct delta_step *s)
 #define RECUR_DEFINE(set)                                                                                            \
     void set##_conv_step(const float *x, float *state, const float *taps, size_t d_conv, size_t stride, size_t n,    \
@@ -84,10 +107,11 @@ static inline void delta_step(const struct delta_step *s, float *restrict state,
     }                                                                                                                \
     void set##_ssm_step(const struct ssm_step *s) { ssm_step(s, s->state, s->x, s->y); }                             \
     void set##_scan_step(const struct scan_step *s) { scan_step(s, s->state, s->x, s->held, s->y); }                 \
+    void set##_rank_one_step(const struct rank_one_step *s) { rank_one_step(s, s->state, s->v, s->held, s->y); }     \
     void set##_delta_step(const struct delta_step *s) { delta_step(s, s->state, s->v, s->held, s->y); }              \
     _Static_assert(1, "")
 #define RECUR(set)                                                                                                   \
     .conv_step = set##_conv_step, .ssm_step = set##_ssm_step, .scan_step = set##_scan_step,                          \
-    .delta_step = set##_delta_step
+    .rank_one_step = set##_rank_one_step, .delta_step = set##_delta_step
 
 #endif

@@ -4,6 +4,11 @@
 #include "model/archs.h"
 #include <string.h>
 
+static size_t larger_of(size_t a, size_t b) { return a > b ? a : b; }
+static size_t largest_of(size_t a, size_t b, size_t c, size_t d) {
+    return larger_of(larger_of(a, b), larger_of(c, d));
+}
+
 static const struct {
     const char *name;
     const struct arch *arch;

@@ -28,12 +28,13 @@ struct condition {
     enum role if_role, unless_role; // the model has this tensor; it does not
 };
 
-#define TENSOR_MAX_PARTS 3
+#define TENSOR_MAX_PARTS 6
 
 struct tensor_spec {
     enum role role;
     const char *name;       // in GGUF files; "%d": the layer. In parts (model.h): "%n", "%p"
     enum dim ne0, ne1, ne2; // a vector: ne0 alone; ne2: slices. No tensor where one of them is 0
+    enum dim ne3;           // of a vector: as many pieces
     bool is_vector;         // a matrix that is bound as one vector, row after row
     bool optional;          // may be missing, and is not used where its role is bound already
     enum role fallback;     // bound instead where an optional tensor is missing (a tied head)
@@ -59,8 +60,8 @@ struct op_spec {
     enum factor factor;
     enum factor least;     // of OP_CLAMP, whose factor is the most
     enum role factor_role; // a tensor of one number that the factor is multiplied by, where present
-    float eps;             // of OP_RMS_NORM; 0: the model's
-    int32_t offset;        // of OP_TEMPERATURE
+    float eps;             // of norms; 0: the model's
+    int32_t offset;        // of OP_TEMPERATURE; OP_SHIFT: which of a layer's
     bool reads_parts, is_weighted;
     struct condition when;
 };

@@ -83,11 +83,24 @@
     /* Mamba. */ \
     ROW(SSM_INNER_TWICE, 2 * DIM(SSM_INNER)) \
     ROW(DT_RANK, h->ssm_dt_rank)                   /* what time steps are computed from */ \
-    ROW(LATENT, DIM(Q_LORA) ? DIM(Q_LORA) : DIM(DT_RANK))  /* what queries or time steps are computed from */ \
+    /* RWKV. */ \
+    ROW(WKV_DECAY, h->wkv_decay_rank) \
+    ROW(WKV_RATE, h->wkv_rate_rank) \
+    ROW(WKV_VALUE, i_layer == 0 ? h->wkv_rate_rank : h->wkv_value_rank)  /* files have some for the first layer, unused */ \
+    ROW(WKV_GATE, h->wkv_gate_rank) \
+    ROW(WKV_MOST, largest_of(DIM(WKV_DECAY), DIM(WKV_RATE), DIM(WKV_VALUE), DIM(WKV_GATE))) \
+    ROW(WKV_MIXES, h->wkv_head && DIM(WKV_GATE) ? 6 : 0)  /* what is mixed of a row and the one before */ \
+    ROW(WKV_MIXES_UNGATED, h->wkv_head && !DIM(WKV_GATE) ? 5 : 0) \
+    ROW(LATENT, DIM(Q_LORA) ? DIM(Q_LORA) : DIM(DT_RANK) ? DIM(DT_RANK) : DIM(WKV_MOST))  /* what queries, time steps or the like are computed from */ \
     ROW(SSM_STATE, h->ssm_d_state) \
     ROW(SSM_X, DIM(DT_RANK) + 2 * DIM(SSM_STATE)) \
-    ROW(SCAN, DIM(SSM_INNER) + 2 * DIM(SSM_STATE))  /* what its states read */ \
-    ROW(SCAN_C, DIM(SSM_INNER) + DIM(SSM_STATE))
+    ROW(SCAN, h->wkv_head ? 6 * DIM(SSM_INNER) : DIM(SSM_INNER) + 2 * DIM(SSM_STATE))  /* what its states read */ \
+    ROW(SCAN_C, DIM(SSM_INNER) + DIM(SSM_STATE)) \
+    ROW(SCAN_1, DIM(SSM_INNER)) \
+    ROW(SCAN_2, 2 * DIM(SSM_INNER)) \
+    ROW(SCAN_3, 3 * DIM(SSM_INNER)) \
+    ROW(SCAN_4, 4 * DIM(SSM_INNER)) \
+    ROW(SCAN_5, 5 * DIM(SSM_INNER))
 // clang-format on
 
 enum dim {
@@ -223,6 +236,33 @@ enum role {
     ROLE_SSM_DT_NORM,
     ROLE_SSM_B_NORM,
     ROLE_SSM_C_NORM,
+    // RWKV: shares of the row before in what is read for each of these, and what they are computed from and with.
+    ROLE_WKV_MIX_R,
+    ROLE_WKV_MIX_W,
+    ROLE_WKV_MIX_K,
+    ROLE_WKV_MIX_V,
+    ROLE_WKV_MIX_A,
+    ROLE_WKV_MIX_G,
+    ROLE_WKV_R,
+    ROLE_WKV_K,
+    ROLE_WKV_V,
+    ROLE_WKV_DECAY,
+    ROLE_WKV_DECAY_LOW,
+    ROLE_WKV_DECAY_HIGH,
+    ROLE_WKV_RATE,
+    ROLE_WKV_RATE_LOW,
+    ROLE_WKV_RATE_HIGH,
+    ROLE_WKV_SHARE,
+    ROLE_WKV_SHARE_LOW,
+    ROLE_WKV_SHARE_HIGH,
+    ROLE_WKV_GATE_LOW,
+    ROLE_WKV_GATE_HIGH,
+    ROLE_WKV_K_K,
+    ROLE_WKV_K_A,
+    ROLE_WKV_BONUS,
+    ROLE_WKV_NORM,
+    ROLE_WKV_NORM_BIAS,
+    ROLE_WKV_MIX_FFN,
     ROLE_CONV_IN,
     ROLE_CONV_IN_BIAS,
     ROLE_CONV_AFTER,
@@ -302,7 +342,7 @@ enum role {
     ROW(SCAN, SCAN, ALL) \
     ROW(PAIR, EMBD_TWICE, ALL)      /* of a draft head: embedding, then input vector */ \
     ROW(TAPS, EMBD_THRICE, ALL)     /* and three taps of its base model */ \
-    ROW(INPUT, INPUT, ALL)          /* narrow embeddings, or the input vector of a vision part */ \
+    ROW(INPUT, INPUT, ALL)          /* narrow embeddings, the input vector of a vision part, or values of the first layer */ \
     ROW(LAST, EMBD, WANTED)         /* the residual stream after the last layer */ \
     ROW(HIDDEN, EMBD, WANTED)       /* and its final norm */ \
     ROW(HIDDEN_TOKEN, HIDDEN_TOKEN, WANTED) /* or what the first Dense module makes */ \
@@ -339,6 +379,9 @@ enum buf {
     ROW(DT_MOST, h->ssm_dt_most != 0 ? h->ssm_dt_most : INFINITY) \
     ROW(SQRT_PLE, sqrtf((float)h->n_embd_per_layer)) \
     ROW(BY_SQRT_EMBD, 1 / sqrtf((float)h->n_embd)) \
+    ROW(LESS, -1) \
+    ROW(WKV_DECAY, -0.60653065971263342f) /* -exp(-1/2) */ \
+    ROW(BY_SQRT_STATE, 1 / sqrtf((float)h->ssm_d_state)) \
     ROW(BY_SQRT_2, 0.70710678118654752f)
 // clang-format on
 

@@ -41,7 +41,9 @@
     X("starcoder2", starcoder2)                                                                                      \
     X("stablelm", stablelm)                                                                                          \
     X("command-r", cohere)                                                                                           \
-    X("mamba2", mamba2)       /* arch_states.c */                                                                    \
+    X("mamba2", mamba2) /* arch_states.c */                                                                          \
+    X("rwkv7", rwkv7)   /* arch_rwkv.c */                                                                            \
+    X("arwkv7", arwkv7)                                                                                              \
     X("falcon-h1", falcon_h1) /* Mamba-2 beside attention in each layer */                                           \
     X("granitehybrid", granitehybrid)                                                                                \
     X("lfm2", lfm2)                                                                                                  \

@@ -40,7 +40,7 @@ static struct binding *own_binding(struct model *m, int32_t layer, enum role rol
 
 // A copy as floats: norms and biases are small, and may be unaligned in the file.
 static const float *load_vector(struct model *m, const struct tensor_view *t) {
-    const size_t n = (size_t)(t->ne[0] * t->ne[1]);
+    const size_t n = (size_t)(t->ne[0] * t->ne[1] * t->ne[3]);
     float *v = arena_alloc(&m->mem, n * sizeof *v);
     if (v) tensor_type_info(t->type)->dequantize_row(t->data, v, n);
     return v;
@@ -113,7 +113,7 @@ static rn_status check_shape(const struct model *m, const struct tensor_spec *sp
                              int32_t layer, rn_error *err) {
     const size_t *dims = model_dims(m, layer);
     const size_t ne0 = dims[spec->ne0], ne1 = dims[spec->ne1], ne2 = dims[spec->ne2];
-    if (t->ne[0] == ne0 && t->ne[1] == ne1 && t->ne[2] == ne2 && t->ne[3] == 1) return RN_OK;
+    if (t->ne[0] == ne0 && t->ne[1] == ne1 && t->ne[2] == ne2 && t->ne[3] == dims[spec->ne3]) return RN_OK;
     return fail(
         err, RN_E_FORMAT,
         "%s: tensor %s has shape [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "], architecture '%s' needs %s",
@@ -124,7 +124,7 @@ static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, in
                              rn_error *err) {
     const size_t *dims = model_dims(m, layer);
     if (!model_condition_holds(m, layer, &spec->when)) return RN_OK;
-    if (dims[spec->ne0] == 0 || dims[spec->ne1] == 0 || dims[spec->ne2] == 0) return RN_OK;
+    if (dims[spec->ne0] == 0 || dims[spec->ne1] == 0 || dims[spec->ne2] == 0 || dims[spec->ne3] == 0) return RN_OK;
     const struct tensor_name name = name_of(m, spec, layer);
     const struct tensor_view *t = package_tensor(m->pkg, name.text);
     if (!t) return missing(m, spec, layer, name.text, err);

@@ -88,15 +88,12 @@ static bool is_wanted(const struct model *m, const struct op_spec *s, int32_t la
     const uint32_t flags = model_flags(m, layer);
     if (!model_condition_holds(m, layer, &s->when)) return false;
     const bool recurs = flags & LAYER_RECURRENT, attends = layer_attends(flags);
+    if (op_has_state(s->kind) || s->kind == OP_BONUS) return recurs;
     switch (s->kind) {
     case OP_LINEAR: return model_binding(m, layer, s->matrix)->present;
     case OP_ROPE: return attends && !(flags & LAYER_NO_ROPE) && m->h->layers[layer].n_rot > 0;
     case OP_STORE_KV: return attends && !(flags & LAYER_SHARED_KV);
     case OP_ATTEND: return attends;
-    case OP_CONV:
-    case OP_SSM:
-    case OP_SCAN:
-    case OP_DELTA: return recurs;
     case OP_TEMPERATURE: return m->h->attn_temp_length > 0 && m->h->attn_temp_scale > 0;
     case OP_SCALE: return factor_of(m, s, layer) != 1;
     case OP_SOFTCAP: return factor_of(m, s, layer) != 0;
@@ -136,7 +133,8 @@ static void set_parameters(const struct model *m, const struct op_spec *s, int32
         o->embed.takes_vector = s->matrix == ROLE_TOKEN_EMBD && !m->base;
         break;
     case OP_LINEAR: o->linear.by_head = s->heads != DIM_NONE; break;
-    case OP_RMS_NORM: o->norm.eps = s->eps; break;
+    case OP_RMS_NORM:
+    case OP_LAYER_NORM: o->norm.eps = s->eps; break;
     case OP_ROPE: o->rope.table = m->p.n_ropes > 1 && model_flags(m, layer) & LAYER_SWA ? 1 : 0; break;
     case OP_ACTIVATE:
     case OP_GATE: o->activate.fn = s->is_ffn && m->h->ffn_act ? (enum act_fn)(m->h->ffn_act - 1) : s->fn; break;
@@ -158,7 +156,9 @@ static void set_parameters(const struct model *m, const struct op_spec *s, int32
     case OP_CONV:
     case OP_SSM:
     case OP_SCAN:
+    case OP_RANK_ONE:
     case OP_DELTA: o->state.at = model_state_at(m, s->kind, layer); break;
+    case OP_SHIFT: o->state.at = model_state_at(m, s->kind, layer) + (size_t)(s->offset * o->width); break;
     default: break;
     }
 }

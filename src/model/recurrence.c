@@ -15,14 +15,15 @@ static size_t recurrent_layers(const struct hparams *h, int32_t before) {
 
 size_t model_state_at(const struct model *m, enum op_kind kind, int32_t layer) {
     const struct recurrence *q = &m->p.recurrence;
-    if (kind != OP_CONV && kind != OP_SSM && kind != OP_SCAN && kind != OP_DELTA) return 0;
-    return recurrent_layers(m->h, layer) * layer_floats(q) + (kind == OP_CONV ? 0 : conv_floats(q));
+    return recurrent_layers(m->h, layer) * layer_floats(q) +
+           (kind == OP_CONV || kind == OP_SHIFT ? 0 : conv_floats(q));
 }
 
 // Transposes the taps: files store them channel by channel, a step reads one tap of many channels.
 static rn_status transpose_taps(struct model *m, int32_t layer, rn_error *err) {
     const size_t d_conv = (size_t)m->p.recurrence.d_conv, n = (size_t)m->p.recurrence.n_channel;
     struct binding *b = &m->bindings[(size_t)(layer + 1) * N_ROLES + ROLE_SSM_CONV];
+    if (!b->vec) return RN_OK; // RWKV keeps the row before as it is
     float *taps = arena_alloc(&m->mem, d_conv * n * sizeof *taps);
     if (!taps) return model_no_memory(m, err);
     for (size_t c = 0; c < n; c++)
@@ -62,7 +63,7 @@ rn_status model_states(struct model *m, rn_error *err) {
     const size_t n_layers = recurrent_layers(h, h->n_layer), *dims = model_dims(m, -1);
     if (n_layers == 0) return RN_OK;
     m->p.recurrence = (struct recurrence){.d_conv = h->ssm_d_conv,
-                                          .n_channel = (int32_t)dims[DIM_CONV],
+                                          .n_channel = h->n_shift ? h->n_shift * h->n_embd : (int32_t)dims[DIM_CONV],
                                           .n_head = h->ssm_n_head,
                                           .v_dim = (int32_t)dims[DIM_SSM_HEAD],
                                           .n_group = h->ssm_n_group,

@@ -19,7 +19,7 @@ transformers.logging.set_verbosity_error()
 from formula_folder import numbers, write_formula_folder
 from harness import Folder
 from hf_folder import read_tensors
-from plain_decoder import Plain, arctic, early, normed_around, omitting, parallel
+from plain_decoder import Plain, arctic, early, normed_around, omitting, parallel, rwkv7
 from published import FAR, peer_difference
 
 IDS = [7, 31, 2, 40, 19, 5, 5, 28, 44, 11, 0, 36]
@@ -547,6 +547,33 @@ def plamo3(n, period):
             chain(names, plain([], n_layer=n, n_head=3, n_head_kv=1, eps=1e-5, base=1000000.0, base_of_windows=10000.0, windowed=[i for i in range(n) if (i + 1) % period], window=5, layer=normed_around)))
 
 
+def rwkv7_shapes(n, d, ranks, ff, d_head):
+    low = {f'model.layers.%d.attn.{x}_lora.lora.{k}.weight': [r, d] if k == 0 else [d, r] for x, r in ranks.items() for k in (0, 2)}
+    low.update({f'model.layers.%d.attn.{x}_lora.lora.2.bias': [d] for x in 'wav'})
+    layer = {**both('model.layers.%d.attn_norm', d), **both('model.layers.%d.ffn_norm', d), **both('model.layers.%d.attn.g_norm', d), **low,
+             **{f'model.layers.%d.attn.x_{x}': [1, 1, d] for x in 'rwkvag'}, 'model.layers.%d.attn.k_k': [d], 'model.layers.%d.attn.k_a': [d], 'model.layers.%d.attn.r_k': [d // d_head, d_head],
+             **{f'model.layers.%d.attn.{x}_proj.weight': [d, d] for x in 'rkvo'}, 'model.layers.%d.ffn.x_k': [d], 'model.layers.%d.ffn.key.weight': [ff, d], 'model.layers.%d.ffn.value.weight': [d, ff]}
+    shapes = layers(n, layer, {'model.embeddings.weight': [48, d], **both('model.norm', d), **both('model.layers.0.pre_norm', d), 'lm_head.weight': [48, d]})
+    return {name: shape for name, shape in shapes.items() if 'layers.0.attn.v_lora' not in name}
+
+
+def arwkv7_shapes(n, d, ranks, ff, d_head, normed):
+    at = 'model.layers.%d.self_attn.time_mixer.'
+    layer = {**{f'model.layers.%d.{x}.weight': shape for x, shape in {'input_layernorm': [d], 'post_attention_layernorm': [d], 'mlp.gate_proj': [ff, d], 'mlp.up_proj': [ff, d], 'mlp.down_proj': [d, ff]}.items()},
+             **{f'{at}x_{x}': [1, 1, d] for x in ('rwkvag' if 'g' in ranks else 'rwkva')}, f'{at}k_k': [1, 1, d], f'{at}k_a': [1, 1, d], f'{at}r_k': [d // d_head, d_head],
+             **{f'{at}{x}.weight': [d, d] for x in ('receptance', 'key', 'value', 'output')}, **{f'{at}{x}{k}': [d, r] if k == 1 else [r, d] for x, r in ranks.items() for k in (1, 2)},
+             **{f'{at}{x}0': [1, 1, d] for x in 'wav'}, **(both(f'{at}ln_x', d) if normed else {})}
+    return layers(n, layer, {'model.embed_tokens.weight': [48, d], 'model.norm.weight': [d], 'lm_head.weight': [48, d]})
+
+
+def turned(parts):
+    return lambda ours: {name: t.t() if any(name.endswith(part) for part in parts) else t.flatten() if name.endswith('0') and t.dim() == 3 else t for name, t in ours.items()}
+
+
+RWKV7 = [('model.', ''), ('layers.', ''), ('embeddings.weight', 'embed'), ('lm_head.weight', 'head'), ('_lora.lora.0.weight', '1'), ('_lora.lora.2.weight', '2'), ('_lora.lora.2.bias', '0'), ('g_norm', 'ln'), ('.weight', '')]
+ARWKV7 = [('model.', ''), ('layers.', ''), ('embed_tokens.weight', 'embed'), ('lm_head.weight', 'head'), ('self_attn.time_mixer.', 'attn.'), ('input_layernorm', 'attn_norm'), ('post_attention_layernorm', 'ffn_norm'),
+          ('mlp.', ''), ('receptance', 'r_proj'), ('key', 'k_proj'), ('value', 'v_proj'), ('output', 'o_proj'), ('ln_x', 'ln'), ('gate_proj', 'gate'), ('up_proj', 'up'), ('down_proj', 'down'), ('.weight', '')]
+
 # Classes that transformers has no code for: what config.json says, the shapes, and the class that computes the same with the tensors under its names.
 OTHERS = {
     'exaone': ('ExaoneForCausalLM', dict(model_type='exaone', activation_function='silu', hidden_size=32, intermediate_size=48, num_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=10,
@@ -620,6 +647,21 @@ OTHERS = {
                     'Glm4MoeForCausalLM', dict(EIGHTS, head_dim=8, n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=20, first_k_dense_replace=1, norm_topk_prob=True, use_qk_norm=True,
                                                partial_rotary_factor=0.5, rope_parameters=dict(rope_type='default', rope_theta=10000.0, partial_rotary_factor=0.5), n_group=3, topk_group=2, routed_scaling_factor=2.5),
                     packed([*BAILING, ('query_layernorm', 'q_norm'), ('key_layernorm', 'k_norm'), ('gate.expert_bias', 'gate.e_score_correction_bias')])),
+    'rwkv7': ('RWKV7ForCausalLM', dict(model_type='rwkv7', hidden_size=36, hidden_act='sqrelu', head_dim=12, num_hidden_layers=3, intermediate_size=50, decay_low_rank_dim=7, a_low_rank_dim=5, v_low_rank_dim=6,
+                                       gate_low_rank_dim=11, norm_eps=64e-5 / 12, norm_first=True, norm_bias=True, max_position_embeddings=64, vocab_size=48, tie_word_embeddings=False, bos_token_id=1, eos_token_id=47),
+              rwkv7_shapes(3, 36, dict(w=7, a=5, v=6, g=11), 50, 12), None, None, plain(RWKV7, n_layer=3, n_head=3, n_head_kv=3, eps=64e-5 / 12, norm='layer', layer=rwkv7, gated=True)),
+    'rwkv7-ranks': ('RWKV7ForCausalLM', dict(model_type='rwkv7', hidden_size=64, hidden_act='sqrelu', head_dim=64, num_hidden_layers=2, intermediate_size=None, decay_low_rank_dim=None, a_low_rank_dim=None,
+                                             v_low_rank_dim=None, gate_low_rank_dim=None, norm_eps=1e-5, vocab_size=48, tie_word_embeddings=False, bos_token_id=1, eos_token_id=47),
+                    rwkv7_shapes(2, 64, dict(w=32, a=32, v=32, g=32), 256, 64), None, None, plain(RWKV7, n_layer=2, n_head=1, n_head_kv=1, eps=1e-5, norm='layer', layer=rwkv7, gated=True)),
+    'arwkv7': ('RwkvHybridForCausalLM', dict(model_type='rwkv_hybrid', hidden_size=32, hidden_act='silu', head_size=8, num_hidden_layers=3, intermediate_size=44, lora_rank_decay=7, lora_rank_iclr=5,
+                                             lora_rank_value_residual_mix=6, lora_rank_gate=9, rms_norm_eps=1e-6, wkv_version=7, wkv_has_gate=True, max_position_embeddings=64, vocab_size=48,
+                                             tie_word_embeddings=False, bos_token_id=1, eos_token_id=47),
+               arwkv7_shapes(3, 32, dict(w=7, a=5, v=6, g=9), 44, 8, True), None, None,
+               chain(turned(['mixer.' + x + k for x in 'wavg' for k in '12']), plain(ARWKV7, n_layer=3, n_head=4, n_head_kv=4, eps=1e-6, layer=rwkv7, gated=True))),
+    'arwkv7-plain': ('RwkvHybridForCausalLM', dict(model_type='rwkv_hybrid', hidden_size=64, hidden_act='silu', head_size=64, num_hidden_layers=2, intermediate_size=44, rms_norm_eps=1e-6, wkv_version=7,
+                                                   wkv_has_gate=False, vocab_size=48, tie_word_embeddings=False, bos_token_id=1, eos_token_id=47),
+                     arwkv7_shapes(2, 64, dict(w=64, a=64, v=32), 44, 64, False), None, None,
+                     chain(turned(['mixer.' + x + k for x in 'wavg' for k in '12']), plain(ARWKV7, n_layer=2, n_head=1, n_head_kv=1, eps=1e-6, layer=rwkv7, gated=False))),
     'pangu-embedded': ('PanguEmbeddedForCausalLM', dict(TENS, model_type='PanguEmbedded', hidden_act='silu', bias=True, tie_word_embeddings=False, rope_theta=10000.0),
                        layers(2, {**LLAMA_LAYER, **{name.replace('weight', 'bias'): shape[:1] for name, shape in LLAMA_LAYER.items() if 'self_attn' in name}}, LLAMA_REST),
                        'LlamaForCausalLM', dict(TENS, attention_bias=True), renamed([])),

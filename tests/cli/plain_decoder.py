@@ -122,3 +122,51 @@ def normed_around(m, x, i):
     """PLaMo 3: norms on both sides of blocks."""
     x = x + m.norm(m.attend(m.norm(x, f'{i}.attn_norm'), i), f'{i}.post_attn_norm')
     return x + m.norm(m.gated(m.norm(x, f'{i}.ffn_norm'), f'{i}.'), f'{i}.post_ffn_norm')
+
+
+def before(x):
+    return torch.cat([torch.zeros_like(x[:1]), x[:-1]])
+
+
+def rwkv7_mixer(m, x, i, first):
+    """fla-org's rwkv7.py: tensors have its names."""
+    t, c = (lambda name: m.t[f'{i}.attn.{name}']), m.c
+    n, h = x.shape[0], c.n_head
+    late = before(x) - x
+    mixed = {letter: x + late * t(f'x_{letter}').flatten() for letter in ('rwkvag' if c.gated else 'rwkva')}
+
+    def low(letter, act):
+        return F.linear(act(F.linear(mixed[letter], t(f'{letter}1'))), t(f'{letter}2'), m.t.get(f'{i}.attn.{letter}0'))
+    r, k, v = (F.linear(mixed[letter], t(f'{letter}_proj')) for letter in 'rkv')
+    decay = torch.exp(-0.6065306597126334 * torch.sigmoid(low('w', torch.tanh)))
+    rate = torch.sigmoid(low('a', lambda y: y))
+    if i:
+        v = v + (first['v'] - v) * torch.sigmoid(low('v', lambda y: y))
+    else:
+        first['v'] = v
+    e = F.normalize((k * t('k_k').flatten()).view(n, h, -1), dim=-1)
+    k = k * (1 + (rate - 1) * t('k_a').flatten())
+    r, k, v, rate, decay = (y.view(n, h, -1) for y in (r, k, v, rate, decay))
+    state, rows = torch.zeros(h, r.shape[-1], r.shape[-1], dtype=x.dtype), []
+    for s in range(n):
+        held = torch.einsum('hk,hkv->hv', e[s], state)
+        state = state * decay[s][:, :, None] + k[s][:, :, None] * v[s][:, None] - (e[s] * rate[s])[:, :, None] * held[:, None]
+        rows.append(torch.einsum('hk,hkv->hv', r[s], state))
+    y = torch.stack(rows).view(n, -1)
+    if f'{i}.attn.ln' in m.t:
+        y = F.group_norm(y, h, t('ln'), t('ln.bias'), 64e-5)
+    y = y + ((r * k * t('r_k').view(h, -1)).sum(-1, keepdim=True) * v).view(n, -1)
+    return F.linear(y * low('g', torch.sigmoid) if c.gated else y, t('o_proj'))
+
+
+def rwkv7(m, x, i):
+    if i == 0:
+        m.first = {}
+        if '0.pre_norm' in m.t:
+            x = m.norm(x, '0.pre_norm')
+    x = x + rwkv7_mixer(m, m.norm(x, f'{i}.attn_norm'), i, m.first)
+    read = m.norm(x, f'{i}.ffn_norm')
+    if f'{i}.gate' in m.t:
+        return x + m.gated(read, f'{i}.')
+    mixed = read + (before(read) - read) * m.t[f'{i}.ffn.x_k'].flatten()
+    return x + F.linear(F.linear(mixed, m.t[f'{i}.ffn.key']).relu() ** 2, m.t[f'{i}.ffn.value'])

@@ -189,8 +189,9 @@ TEST(what_a_subject_says_of_layers_is_what_its_model_has) {
             const struct hparams *h = package_hparams(p);
             for (int32_t l = 0; l < h->n_layer; l++) flags |= h->layers[l].flags;
             CHECK_INT((flags & LAYER_EXPERTS) != 0, strstr(m.keys, "expert_count=") != NULL);
-            CHECK_INT((flags & LAYER_RECURRENT) != 0,
-                      strstr(m.keys, "ssm.") != NULL || strstr(m.keys, "shortconv.") != NULL);
+            CHECK_INT((flags & LAYER_RECURRENT) != 0, strstr(m.keys, "ssm.") != NULL ||
+                                                          strstr(m.keys, "shortconv.") != NULL ||
+                                                          strstr(m.keys, "wkv.") != NULL);
             CHECK_INT((flags & LAYER_SWA) != 0, strstr(m.keys, "sliding_window=") != NULL);
         }
         package_close(p);

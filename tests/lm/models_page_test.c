@@ -152,6 +152,8 @@ static const char starred_parts[] =
     "- deci: leaves out the attention of a layer without a feed-forward part; deci-51b has none of these.\n"
     "- falcon-alibi, falcon-alibi-one: rotates, and has no ALiBi in `falcon`.\n"
     "- mpt: looks GELU up in a table of half-precision numbers, which moves logits that deviate by 6 by up to 0.004.\n"
+    "- rwkv7, arwkv7: computes others with heads that are not 64 wide, as those of every published model are; with such heads (rwkv7-ranks,\n"
+    "  arwkv7-plain) its logits are these.\n"
     "- falcon-h1-bias: takes no biases in `falcon-h1`.\n"
     "- openelm-plain: wants norms of queries and keys.\n"
     "- phimoe: weighs experts by the softmax over all of them, where the model has SparseMixer.\n"

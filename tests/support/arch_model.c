@@ -90,10 +90,10 @@ static float draw(const struct drawer *d, uint64_t i, float mean, float spread) 
 
 // Norms and factors lie around 1 and above it, matrices have variance 1 / n_in, so that activations stay of order 1; embeddings that enter
 // larger than that are drawn smaller. What states decay by is negative, so that they do.
-static void put_tensor(struct drawer *d, const char *name, const uint64_t ne[3], bool is_vector, float spread) {
+static void put_tensor(struct drawer *d, const char *name, const uint64_t ne[4], bool is_vector, float spread) {
     const struct tensor_type_info *f32 = tensor_type_info(TENSOR_F32), *wanted = tensor_type_info(d->m->type);
     const struct tensor_type_info *type = is_vector || ne[0] % wanted->block_len != 0 ? f32 : wanted;
-    const uint64_t n_rows = ne[1] * ne[2];
+    const uint64_t n_rows = ne[1] * ne[2] * ne[3];
     const size_t row_bytes = ne[0] / type->block_len * type->block_bytes;
     const bool is_bias = strstr(name, ".bias") != NULL;
     const float mean = !is_vector || is_bias ? 0 : strstr(name, ".ssm_a") ? -1 : 1;
@@ -110,7 +110,8 @@ static void put_tensor(struct drawer *d, const char *name, const uint64_t ne[3],
         type->quantize_row(row, NULL, data + r * row_bytes, ne[0]);
     }
     gb_tensor(d->b, name, type->gguf_id,
-              ne[2] > 1                 ? 3
+              ne[3] > 1                 ? 4
+              : ne[2] > 1               ? 3
               : ne[1] > 1 || !is_vector ? 2
                                         : 1,
               ne, data, row_bytes * n_rows);
@@ -163,8 +164,8 @@ static void put_spec(struct drawer *d, const struct hparams *h, const struct ten
     size_t dims[N_DIMS];
     char name[96];
     arch_dims(h, layer, dims);
-    const uint64_t ne[3] = {dims[t->ne0], dims[t->ne1], dims[t->ne2]};
-    if (!flags_match(flags, &t->when) || ne[0] == 0 || ne[1] == 0 || ne[2] == 0) return;
+    const uint64_t ne[4] = {dims[t->ne0], dims[t->ne1], dims[t->ne2], dims[t->ne3]};
+    if (!flags_match(flags, &t->when) || ne[0] == 0 || ne[1] == 0 || ne[2] == 0 || ne[3] == 0) return;
     if (!is_wanted(d->m, t)) return;
     if (at)
         snprintf(name, sizeof name, "%.*s%d%s", (int)(at - t->name), t->name, layer, at + 2);

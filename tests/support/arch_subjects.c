@@ -174,6 +174,17 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
     {"such states, attention without rotation, experts on every layer",
      {"jamba", "block_count=3 " COMMON RMS "attention.head_count_kv=(0,2,0) expert_count=4 expert_used_count=2 "
                "ssm.conv_kernel=3 ssm.inner_size=128 ssm.state_size=8 ssm.time_step_rank=6"}},
+    {"a decay and a learning rate of each number, rows mixed with those before",
+     {"rwkv7",
+      "block_count=3 context_length=256 embedding_length=64 feed_forward_length=80 attention.head_count=0 " LAYER
+      "wkv.head_size=16 attention.decay_lora_rank=12 attention.iclr_lora_rank=8 "
+      "attention.value_residual_mix_lora_rank=6 attention.gate_lora_rank=20"}},
+    {"the same in Qwen 2's layers, without gates",
+     {"arwkv7",
+      "block_count=3 context_length=256 embedding_length=64 feed_forward_length=80 attention.head_count=0 " RMS
+      "wkv.head_size=8 attention.decay_lora_rank=5 attention.iclr_lora_rank=8 "
+      "attention.value_residual_mix_lora_rank=7 attention.gate_lora_rank=0 token_shift_count=1",
+      .without = "time_mix_ln"}},
     {"states beside attention",
      {"falcon-h1",
       "block_count=2 " COMMON RMS "attention.head_count_kv=2 ssm.conv_kernel=4 ssm.inner_size=96 ssm.state_size=12 "

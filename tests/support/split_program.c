@@ -81,19 +81,15 @@ static rn_status split_groups(const struct program *p, int32_t cut, struct split
     return RN_OK;
 }
 
-static bool has_state(const struct op *o) {
-    return o->kind == OP_CONV || o->kind == OP_SSM || o->kind == OP_SCAN || o->kind == OP_DELTA;
-}
-
 // A slot's bytes follow the order of layers.
 static void split_states(const struct program *p, size_t cut, struct split_program *s) {
     size_t at = p->state_bytes / sizeof(float);
     for (size_t i = cut; i < p->n_ops; i++)
-        if (has_state(&p->ops[i]) && p->ops[i].state.at < at) at = p->ops[i].state.at;
+        if (op_has_state(p->ops[i].kind) && p->ops[i].state.at < at) at = p->ops[i].state.at;
     s->part[0].p.state_bytes = at * sizeof(float);
     s->part[1].p.state_bytes = p->state_bytes - at * sizeof(float);
     for (size_t i = 0; i < s->part[1].p.n_ops; i++)
-        if (has_state(&s->part[1].ops[i])) s->part[1].ops[i].state.at -= at;
+        if (op_has_state(s->part[1].ops[i].kind)) s->part[1].ops[i].state.at -= at;
 }
 
 rn_status split_program(const struct program *p, int32_t layer, struct split_program *out, rn_error *err) {

@@ -221,6 +221,20 @@ static const struct row {
       "block_count=3 " COMMON RMS "attention.head_count_kv=(0,2,0) expert_count=4 expert_used_count=4 "
       "ssm.conv_kernel=4 ssm.inner_size=512 ssm.state_size=16 ssm.time_step_rank=16 ",
       .optional = "ssm_conv1d.bias output.weight"}},
+    {"rwkv7",
+     "rows mixed with those before",
+     {"rwkv7",
+      "block_count=2 context_length=512 embedding_length=256 feed_forward_length=512 attention.head_count=0 vocab_size=320 " LAYER
+      "wkv.head_size=64 attention.decay_lora_rank=64 attention.iclr_lora_rank=64 "
+      "attention.value_residual_mix_lora_rank=32 attention.gate_lora_rank=128 ",
+      .optional = "output.weight"}},
+    {"arwkv7",
+     "rows mixed with those before, in Qwen 2's layers",
+     {"arwkv7",
+      "block_count=2 context_length=512 embedding_length=256 feed_forward_length=512 attention.head_count=0 vocab_size=320 " RMS
+      "wkv.head_size=64 attention.decay_lora_rank=64 attention.iclr_lora_rank=64 "
+      "attention.value_residual_mix_lora_rank=32 attention.gate_lora_rank=128 token_shift_count=1 ",
+      .optional = "output.weight"}},
     {"falcon-h1",
      "states beside attention",
      {"falcon-h1", "block_count=2 " COMMON RMS KV2 ROTATED MAMBA, .optional = "ssm_conv1d.bias output.weight"}},

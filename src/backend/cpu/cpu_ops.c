@@ -230,12 +230,14 @@ static const op_fn by_rows[OP_N_KINDS + 1] = {
     [OP_EXPERTS_SUM] = cpu_op_experts_sum,
     [OP_SCALE_BY] = op_scale_by,
     [OP_MUL] = op_mul,
+    [OP_BONUS] = recur_bonus,
     [OP_N_KINDS] = op_prepare,
 };
 // Runs a claimed op, alone or as the first of joined ops.
 static const pieces_fn by_pieces[OP_N_KINDS + 1] = {
     [OP_LINEAR] = linear_run, [OP_EXPERTS] = experts_run, [OP_STORE_KV] = attend_run, [OP_ATTEND] = attend_run,
     [OP_CONV] = recur_run,    [OP_SSM] = recur_run,       [OP_DELTA] = recur_run,     [OP_SCAN] = recur_run,
+    [OP_SHIFT] = recur_run,   [OP_RANK_ONE] = recur_run,
 };
 static const columns_fn by_columns[OP_N_KINDS + 1] = {[OP_ACTIVATE] = columns_activate,
                                                       [OP_GATE] = columns_gate,

@@ -35,6 +35,20 @@ static void conv_piece(const struct op_run *x, size_t i) {
     }
 }
 
+static void shift_piece(const struct op_run *x, size_t i) {
+    const struct op *o = &x->o->op;
+    const size_t first = i * CONV_CHANNELS, width = (size_t)o->width;
+    const size_t n = width - first < CONV_CHANNELS ? width - first : CONV_CHANNELS;
+    for (size_t r = 0; r < x->n_rows; r++) {
+        float *const y = run_dst(x, r) + first, *const state = state_of(x->b, r, o->state.at + first, 1, 0, n);
+        const float *const row = run_src(x, r) + first;
+        for (size_t c = 0; c < n; c++) {
+            y[c] = state[c] - row[c];
+            state[c] = row[c];
+        }
+    }
+}
+
 static size_t head_pieces(const struct op_run *x) { return (size_t)x->b->p->recurrence.n_head; }
 
 static size_t pair_of(const struct recurrence *q, size_t head) {
@@ -91,6 +105,52 @@ static void scan_piece(const struct op_run *x, size_t i) {
     }
 }
 
+// Of OP_RANK_ONE's src: what each part of it has of a head.
+enum { RANK_ONE_Q, RANK_ONE_DECAY, RANK_ONE_K, RANK_ONE_E, RANK_ONE_B, RANK_ONE_V };
+static const float *rank_one_part(const struct recurrence *q, const float *row, int part, size_t head) {
+    const size_t n = (size_t)q->key_dim;
+    return row + (size_t)part * (size_t)q->n_head * n + head * (part == RANK_ONE_V ? (size_t)q->v_dim : n);
+}
+
+static void rank_one_piece(const struct op_run *x, size_t h) {
+    const struct op *o = &x->o->op;
+    const struct kernel_set *k = x->b->k;
+    const struct recurrence *q = &x->b->p->recurrence;
+    const size_t v_dim = (size_t)q->v_dim, key_dim = (size_t)q->key_dim;
+    float *const held = cpu_scratch(x->b, x->i_thread), *const decay = held + v_dim;
+    for (size_t r = 0; r < x->n_rows; r++) {
+        const float *const row = run_src(x, r);
+        k->row.exp(rank_one_part(q, row, RANK_ONE_DECAY, h), key_dim, 0, decay);
+        k->rank_one_step(&(struct rank_one_step){
+            .head_dim = key_dim,
+            .v_dim = v_dim,
+            .decays_first = o->rank_one.decays_first,
+            .state = state_of(x->b, r, o->state.at + h * v_dim * key_dim, 1, 0, v_dim * key_dim),
+            .q = rank_one_part(q, row, RANK_ONE_Q, h),
+            .decay = decay,
+            .k = rank_one_part(q, row, RANK_ONE_K, h),
+            .e = rank_one_part(q, row, RANK_ONE_E, h),
+            .b = rank_one_part(q, row, RANK_ONE_B, h),
+            .v = rank_one_part(q, row, RANK_ONE_V, h),
+            .held = held,
+            .y = run_dst(x, r) + h * v_dim});
+    }
+}
+
+void recur_bonus(const struct op_run *x, size_t begin, size_t end) {
+    const struct recurrence *q = &x->b->p->recurrence;
+    const size_t key_dim = (size_t)q->key_dim, v_dim = (size_t)q->v_dim;
+    for (size_t r = begin; r < end; r++)
+        for (size_t h = 0; h < (size_t)q->n_head; h++) {
+            const float *const row = run_src(x, r), *const query = rank_one_part(q, row, RANK_ONE_Q, h);
+            const float *const key = rank_one_part(q, row, RANK_ONE_K, h), *const u = x->o->op.weights.vec;
+            const float *const v = rank_one_part(q, row, RANK_ONE_V, h);
+            float *const y = run_dst(x, r) + h * v_dim, sum = 0;
+            for (size_t k = 0; k < key_dim; k++) sum = fmaf(query[k] * key[k], u[h * key_dim + k], sum);
+            for (size_t i = 0; i < v_dim; i++) y[i] = fmaf(sum, v[i], y[i]);
+        }
+}
+
 // x divided by its length: transformers' l2norm.
 static void to_unit(const struct kernel_set *k, const float *x, size_t n, float factor, float *y) {
     memcpy(y, x, n * sizeof *y);
@@ -134,10 +194,9 @@ void recur_run(const struct op_run *x) {
     static const struct {
         size_t (*n_pieces)(const struct op_run *x);
         void (*piece)(const struct op_run *x, size_t i);
-    } kinds[OP_N_KINDS] = {[OP_CONV] = {conv_pieces, conv_piece},
-                           [OP_SSM] = {head_pieces, ssm_piece},
-                           [OP_SCAN] = {scan_pieces, scan_piece},
-                           [OP_DELTA] = {head_pieces, delta_piece}};
+    } kinds[OP_N_KINDS] = {[OP_CONV] = {conv_pieces, conv_piece},         [OP_SSM] = {head_pieces, ssm_piece},
+                           [OP_SCAN] = {scan_pieces, scan_piece},         [OP_SHIFT] = {conv_pieces, shift_piece},
+                           [OP_RANK_ONE] = {head_pieces, rank_one_piece}, [OP_DELTA] = {head_pieces, delta_piece}};
     const enum op_kind kind = x->o->op.kind;
     const size_t n = kinds[kind].n_pieces(x);
     for (size_t i; (i = atomic_fetch_add_explicit(x->o->claimed, 1, memory_order_relaxed)) < n;)

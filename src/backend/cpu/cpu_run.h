@@ -56,5 +56,6 @@ void attend_run(const struct op_run *x);
 
 // cpu_recur.c: OP_CONV, OP_SSM, OP_DELTA
 void recur_run(const struct op_run *x);
+void recur_bonus(const struct op_run *x, size_t begin, size_t end);
 
 #endif

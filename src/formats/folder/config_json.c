@@ -263,6 +263,24 @@ static rn_status read_routing(struct hf_config *c, const struct json_node *root,
     return RN_OK;
 }
 
+// Ranks of RWKV-7 where none are said, as converters of its checkpoints and of ARWKV's take them.
+static int32_t wkv_rank(int32_t said, int32_t n_embd, double power, double by, int32_t in_qwen) {
+    const double n = round(pow((double)n_embd, power) * by / 32);
+    return said ? said : in_qwen ? in_qwen : 32 * (n > 1 ? (int32_t)n : 1);
+}
+
+static void derive_wkv(struct hf_config *c) {
+    struct hparams *hp = &c->raw.hp;
+    const bool in_qwen = !c->raw.facts->has_layer_norm;
+    const int32_t n = hp->n_embd;
+    hp->wkv_decay_rank = wkv_rank(hp->wkv_decay_rank, n, 0.5, 1.8, in_qwen ? 64 : 0);
+    hp->wkv_rate_rank = wkv_rank(hp->wkv_rate_rank, n, 0.5, 1.8, in_qwen ? 64 : 0);
+    hp->wkv_value_rank = wkv_rank(hp->wkv_value_rank, n, 0.5, 1.3, in_qwen ? 32 : 0);
+    hp->wkv_gate_rank = c->traits & HF_WKV_GATE ? wkv_rank(hp->wkv_gate_rank, n, 0.8, 0.6, in_qwen ? 128 : 0) : 0;
+    hp->n_shift = in_qwen ? 1 : 2;
+    hp->n_ctx_train = 1 << 20; // whatever it was trained with, as converters have it
+}
+
 // Computes n_ff in architectures where it follows from other members.
 static void derive_widths(struct hf_config *c) {
     struct raw_hparams *raw = &c->raw;
@@ -278,6 +296,7 @@ static void derive_widths(struct hf_config *c) {
         const int32_t of = c->arch->ff_rounding;
         hp->n_ff = ((int32_t)(2 * (4 * (int64_t)hp->n_embd) / 3) + of - 1) / of * of; // n_embd is below 2^19
     }
+    if (raw->facts->wkv) derive_wkv(c);
     if (raw->depth_scale != 0) hp->residual_scale = raw->depth_scale / sqrtf((float)hp->n_layer);
     if (raw->base_width != 0) hp->logit_scale = (float)hp->n_embd / (float)raw->base_width;
     // granite: without experts the shared part is the whole feed-forward layer
@@ -342,6 +361,16 @@ static rn_status check_partial(const struct hf_config *c, rn_error *err) {
             return fail(err, RN_E_UNSUPPORTED, "%s: %g is not supported; 1 is",
                         hparam_name_at(&c->raw, AT(partial_rotary)).text, (double)c->raw.partial_rotary);
     return RN_OK;
+}
+
+// RWKV-7 norms what its heads result in with an epsilon that follows from this one in folders, and is 64e-5 in files.
+static rn_status check_wkv_eps(const struct hf_config *c, rn_error *err) {
+    const struct hparams *hp = &c->raw.hp;
+    const double eps = (double)hp->wkv_head * (double)hp->norm_eps;
+    if (!c->raw.facts->wkv || !c->raw.facts->has_layer_norm || fabs(eps - 64e-5) < 1e-6) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "%s: %g with heads of %" PRId32 " is not supported; %g is",
+                hparam_name_at(&c->raw, AT(hp.norm_eps)).text, (double)hp->norm_eps, hp->wkv_head,
+                64e-5 / hp->wkv_head);
 }
 
 // Positions that begin with the one after padding's (RoBERTa): the rows before it are counted, too.
@@ -465,6 +494,7 @@ rn_status config_read(struct hf_config *c, const struct json_tree *text, struct 
     if (st == RN_OK) st = config_read_widths(c, o.root, err);
     if (st != RN_OK) return st;
     derive_widths(c);
+    if ((st = check_wkv_eps(c, err)) != RN_OK) return st;
     st = hparams_check(&c->raw, err);
     if (st == RN_OK) st = derive_traits(c, o.root, err);
     return st == RN_OK ? hparams_fill_layers(&c->raw, err) : st;

@@ -127,6 +127,11 @@ static const struct {
     {"openelm", "activation_fn_name", "null", "swish"},
     {"openelm", "normalization_layer_name", "null", "rms_norm"},
     {"openelm", "ffn_with_glu", "true"},
+    {"rwkv7", "norm_first", "true"},
+    {"rwkv7", "norm_bias", "true"},
+    {"rwkv7", "attn", "null"},
+    {"arwkv7", "wkv_version", "7"},
+    {"arwkv7", "wkv_layers", "null", "all"},
 };
 
 // Compares with a word ("false", "null", "true"), or with a number, which may be spelled in several

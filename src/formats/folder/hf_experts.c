@@ -9,6 +9,12 @@
 
 // ---- one tensor for each expert -----------------------------------------------------------------
 
+static uint64_t n_numbers(const struct safetensors_record *t) {
+    uint64_t n = 1;
+    for (int d = 0; d < t->n_dims; d++) n *= t->dims[d]; // no overflow: the tensor is in a file
+    return n;
+}
+
 static bool is_like(const struct safetensors_record *a, const struct safetensors_record *b, int n_dims) {
     return a->n_dims == n_dims && b->n_dims == n_dims && a->dims[0] == b->dims[0] &&
            (n_dims == 1 || a->dims[1] == b->dims[1]) && a->type == b->type;
@@ -18,6 +24,7 @@ static bool is_like(const struct safetensors_record *a, const struct safetensors
 static int32_t n_stacked(const struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer) {
     const struct layer_hparams *l = hf_layer(r, layer);
     return row->form == HF_STACKED_QUERIES ? l->n_head
+           : row->form == HF_STACKED_MIXES ? (r->traits & HF_WKV_GATE ? 6 : 5)
            : row->form == HF_STACKED_KEYS  ? l->n_head_kv
                                            : r->c->raw.hp.n_expert;
 }
@@ -32,7 +39,10 @@ static rn_status check_stack(struct hf_reader *r, const struct hf_tensor_row *ro
         if (e == 0) *first = f;
         const rn_status st = hf_check_type(r, f);
         if (st != RN_OK) return st;
-        if (!is_like((*first)->t, f->t, dims_stacked(row)))
+        const bool fits = row->form == HF_STACKED_MIXES
+                              ? n_numbers((*first)->t) == n_numbers(f->t) && (*first)->t->type == f->t->type
+                              : is_like((*first)->t, f->t, dims_stacked(row));
+        if (!fits)
             return hf_in_tensor(r, f,
                                 fail(r->err, RN_E_FORMAT, "has another shape or type than %s", (*first)->t->name));
         f->used = true;
@@ -54,7 +64,10 @@ rn_status hf_stack(struct hf_reader *r, const struct hf_tensor_row *row, int32_t
     const struct hf_name name = hf_name_of(row->gguf, layer, 0);
     const uint64_t *d = first->t->dims,
                    ne[] = {n_dims == 2 ? d[1] : d[0], n_dims == 2 ? d[0] : (uint64_t)n, (uint64_t)n};
-    const struct tensor_claim claim = hf_claim_of(&name, first->t->type->type, n_dims + 1, ne);
+    const uint64_t of_mixes[] = {n_numbers(first->t), 1, 1, (uint64_t)n};
+    const bool mixes = row->form == HF_STACKED_MIXES;
+    const struct tensor_claim claim =
+        hf_claim_of(&name, first->t->type->type, mixes ? 4 : n_dims + 1, mixes ? of_mixes : ne);
     if ((st = package_add_tensor(r->p, &claim, r->err)) != RN_OK) return hf_in_tensor(r, first, st);
     for (int32_t e = 0; e < n; e++) {
         const struct hf_found *f = hf_look_up(r, hf_tensor_name(r, row->name, layer, e).text);

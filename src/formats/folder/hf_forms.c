@@ -176,6 +176,15 @@ static rn_status flat(const struct hf_sizes *s, const struct safetensors_record 
     return RN_OK;
 }
 
+static rn_status vector(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
+                        rn_error *err) {
+    uint64_t n = 1;
+    (void)s, (void)err;
+    for (int d = 0; d < t->n_dims; d++) n *= t->dims[d]; // no overflow: the tensor is in a file
+    see_as(p, 1, 1, n, 1);
+    return RN_OK;
+}
+
 // [n] -> [n, 1]
 static rn_status column(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
                         rn_error *err) {
@@ -318,6 +327,7 @@ static const struct form forms[HF_N_FORMS] = {
     [HF_TRANSPOSED_ODD] = {.cols = ODD, .turned = true},
     [HF_WITHOUT_FIRST_TWO] = {.rows = WITHOUT_FIRST_TWO},
     [HF_FLAT] = {flat},
+    [HF_AS_VECTOR] = {vector},
     [HF_SQUEEZED] = {convolution},
     [HF_COLUMN] = {column},
     [HF_BY_GROUP] = {groups},

@@ -44,9 +44,11 @@ enum hf_form {
     HF_TRANSPOSED_ODD,
     HF_STACKED,         // "%e": matrices of all experts, one after the other
     HF_STACKED_QUERIES, // "%e": vectors of all heads of queries, one after the other
+    HF_STACKED_MIXES,   // "%m": vectors for each of r, w, k, v, a and, with gates, g (rwkv7), one after the other
     HF_STACKED_KEYS,
     HF_WITHOUT_FIRST_TWO, // rows
     HF_FLAT,              // [1, n] -> [n]
+    HF_AS_VECTOR,         // whatever its shape
     HF_SQUEEZED,          // [channels, 1, taps] -> [channels, taps]
     HF_COLUMN,            // [n] -> [n, 1]
     HF_BY_GROUP,          // [d_inner] -> [groups, d_inner / groups]

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const struct hf_arch_list *const lists[] = {
-    &hf_archs_dense, &hf_archs_older,    &hf_archs_experts, &hf_archs_states, &hf_archs_gemma4,
-    &hf_archs_kin,   &hf_archs_mixtures, &hf_archs_alibi,   &hf_archs_varied, &hf_archs_encoders};
+    &hf_archs_dense, &hf_archs_older,    &hf_archs_experts, &hf_archs_states, &hf_archs_gemma4,   &hf_archs_kin,
+    &hf_archs_mixtures, &hf_archs_alibi, &hf_archs_varied,  &hf_archs_rwkv,   &hf_archs_encoders};
 
 const struct hf_arch *hf_arch_at(size_t i) {
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
@@ -58,6 +58,7 @@ const struct hf_trait hf_traits[] = {
     {"attention_out_bias", "seed_oss", HF_OUTPUT_BIAS},
     {"projectors_bias", "falcon-h1", HF_OUTPUT_BIAS}, // of states
     {"mamba_rms_norm", "falcon-h1", HF_STATE_NORM},
+    {"wkv_has_gate", "arwkv7", HF_WKV_GATE},
     {"use_conv_bias", NULL, HF_CONV_BIAS},
     {"mamba_conv_bias", NULL, HF_CONV_BIAS},
     {"conv_bias", NULL, HF_CONV_BIAS},
@@ -98,8 +99,13 @@ static bool matches(const char *pattern, const char *name, int32_t *layer, int32
             if (*pattern++ != *name++) return false;
             continue;
         }
-        name = read_number(name, &n);
-        if (!name) return false;
+        if (pattern[1] == 'm') {
+            const char *const letter = *name ? strchr(HF_MIXES, *name++) : NULL;
+            if (!letter) return false;
+            n = (int32_t)(letter - HF_MIXES);
+        } else if (!(name = read_number(name, &n))) {
+            return false;
+        }
         *(pattern[1] == 'd' ? layer : expert) = n;
         pattern += 2;
     }
@@ -126,6 +132,10 @@ struct hf_name hf_name_of(const char *pattern, int32_t layer, int32_t expert) {
             continue;
         }
         pattern++;
+        if (*pattern == 'm') {
+            n.text[at++] = HF_MIXES[expert];
+            continue;
+        }
         const int written = snprintf(n.text + at, sizeof n.text - at, "%" PRId32, *pattern == 'd' ? layer : expert);
         at += (size_t)written < sizeof n.text - at ? (size_t)written : sizeof n.text - at - 1;
     }

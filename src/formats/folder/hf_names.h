@@ -22,6 +22,7 @@ enum hf_when {
     HF_MLP_BIAS = 1 << 2,
     HF_BIAS = 1 << 3,
     HF_QK_NORM = 1 << 4,
+    HF_WKV_GATE = HF_QK_NORM,   // rwkv7, which has none either
     HF_STATE_NORM = HF_QK_NORM, // falcon-h1, which norms no queries: of what states result in
     HF_LOW_RANK_Q = 1 << 5,     // latent attention: queries go through a narrow vector
     HF_PLAIN_Q = 1 << 6,
@@ -53,11 +54,15 @@ enum hf_when {
     HF_ROPE_HALVES = 1 << 29,
     HF_OPTIONAL = 1 << 30 // no condition: it may be missing
 };
+#define HF_LATER 0x80000000u // one more: not in the first layer
+
+#define HF_MIXES "rwkvag"
 
 struct hparam_default;
 
 struct hf_tensor_row {
-    const char *name; // "%d" stands for the layer, "%e" for the expert
+    const char
+        *name; // "%d" stands for the layer, "%e" for the expert, "%m" for the letter of HF_MIXES with its number
     const char *gguf; // NULL: left out; it follows from config.json
     uint32_t when;    // enum hf_when
     enum hf_form form;
@@ -122,7 +127,7 @@ struct hf_arch_list {
     size_t n;
 };
 extern const struct hf_arch_list hf_archs_dense, hf_archs_older, hf_archs_experts, hf_archs_states, hf_archs_gemma4,
-    hf_archs_kin, hf_archs_mixtures, hf_archs_alibi, hf_archs_varied, hf_archs_encoders;
+    hf_archs_kin, hf_archs_mixtures, hf_archs_alibi, hf_archs_varied, hf_archs_rwkv, hf_archs_encoders;
 
 // A member of config.json that says whether a trait holds, and its name for messages.
 struct hf_trait {

@@ -76,7 +76,7 @@ static uint32_t holds_in(const struct hf_reader *r, int32_t layer) {
     if (layer < 0) return r->traits;
     const struct layer_hparams *l = hf_layer(r, layer);
     const bool shares = (r->traits & HF_KEYS_ARE_VALUES) && !(l->flags & LAYER_SWA);
-    uint32_t holds = r->traits;
+    uint32_t holds = r->traits | (layer > 0 ? HF_LATER : 0);
     if (l->flags & LAYER_RECURRENT) holds |= HF_RECURS;
     if (layer_attends(l->flags)) holds |= HF_ATTENDS;
     if (!(l->flags & LAYER_NO_FFN)) holds |= l->flags & LAYER_EXPERTS ? HF_EXPERTS : HF_DENSE;

@@ -22,6 +22,7 @@ static const struct hparam_default hunyuan_defaults[] = {{AT(hp.n_expert_shared)
 static const struct hparam_default opt_defaults[] = {{AT(hp.norm_eps), 1e-5}};
 static const struct hparam_default mamba2_defaults[] = {
     {AT(hp.n_ctx_train), 1 << 20}, {AT(hp.ssm_d_conv), 4}, {AT(hp.ssm_n_group), 1}};
+static const struct hparam_default rwkv_defaults[] = {{AT(hp.n_ctx_train), 1 << 20}, {AT(hp.n_shift), 2}};
 static const struct hparam_default mamba_defaults[] = {{AT(hp.n_ctx_train), 1 << 20}, {AT(hp.ssm_d_conv), 4}};
 static const struct hparam_default mpnet_defaults[] = {{AT(hp.n_rel_bucket), 32}};
 static const struct hparam_default nomic_defaults[] = {{AT(hp.rope_theta), 1000}};
@@ -191,6 +192,18 @@ static const struct arch_facts facts[] = {
      .gating = EXPERT_GATING_SIGMOID,
      .weights_norm = true},
     {.name = "maincoder"},
+    {.name = "rwkv7",
+     .recurrent = RECURRENT_ALL,
+     .rotation = ROTATION_NOWHERE,
+     .has_layer_norm = true,
+     .wkv = true,
+     .ff_is_4x = true,
+     DEFAULTS(rwkv_defaults)},
+    {.name = "arwkv7",
+     .recurrent = RECURRENT_ALL,
+     .rotation = ROTATION_NOWHERE,
+     .wkv = true,
+     DEFAULTS(rwkv_defaults)},
     {.name = "falcon-h1", .recurrent = RECURRENT_BESIDE},
     {.name = "bert", .is_encoder = true, .rotation = ROTATION_NOWHERE, .has_layer_norm = true},
     {.name = "mpnet",

@@ -79,6 +79,7 @@ struct arch_facts {
     bool own_gate;             // no other activation than its own is possible
     bool has_xielu;            // its activation is xIELU, with numbers of each layer
     bool scans;                // states are Mamba's, each channel with time steps of its own
+    bool wkv;                  // states are RWKV's
     float router_margin;       // hparams.router_margin
     bool may_norm_after;       // norms_after and n_embd_token are possible
     bool short_conv;           // its recurrent layers are convolutions n_embd wide

@@ -11,7 +11,8 @@ bool hparams_known_arch(const char *arch) { return arch_facts_find(arch) != NULL
 
 bool hparam_is_missing(const struct raw_hparams *raw, const struct hparam_row *row) {
     if (!row->is_required || hparam_get(raw, row) != 0) return false;
-    if (row->is_per_layer && raw->facts->recurrent == RECURRENT_ALL) return false;
+    if (row->is_per_layer && raw->facts->recurrent == RECURRENT_ALL && !(raw->facts->wkv && row->at == AT(hp.n_ff)))
+        return false;
     return !(row->at == AT(hp.n_ff) && raw->facts->ff_is_4x);
 }
 
@@ -30,7 +31,8 @@ void hparams_begin(struct raw_hparams *raw) {
 static rn_status check_counts(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
     if (raw->facts->recurrent == RECURRENT_ALL) {
-        hp->n_head = hp->n_head_kv = hp->head_dim = hp->n_ff = 0;
+        hp->n_head = hp->n_head_kv = hp->head_dim = 0;
+        if (!raw->facts->wkv) hp->n_ff = 0;
         return RN_OK;
     }
     if (hp->n_ff == 0) hp->n_ff = 4 * hp->n_embd; // required, except where this default holds
