@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What is left of generation where others want the cores: bench/contention.py [--rounds 3] [--program FILE] -m MODEL [runnel bench options ...]
 
-In turn: one thread, and two, alone; the same beside a busy loop on the last of the cores; two processes of two threads at once, and two of one.
-Every process is in a session of its own, so that the system shares the cores between them as between strangers.
+In turn: one thread, and two, alone; the same beside a busy loop on the last of the cores; two beside such a loop of nice 10 and of nice 19; two
+processes of two threads at once, and two of one. Every process is in a session of its own, so that the system shares the cores between them as
+between strangers; but for loops that are nice, since Linux compares niceness within a session (autogroup).
 """
 import json
 import os
@@ -15,9 +16,9 @@ PROGRAM = str(pathlib.Path(__file__).parent.parent / "build/release/runnel")
 LOOP = "import os; os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})\nwhile True: pass"
 
 
-def start(program, threads, options):
+def start(program, threads, options, own_session=True):
     return subprocess.Popen([program, "bench", "-p", "16", "-t", str(threads), "--no-limits", "--json", *options],
-                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=own_session)
 
 
 def rate(child):
@@ -30,10 +31,10 @@ def together(program, n, threads, options):
     return sum(rate(c) for c in children)
 
 
-def beside_a_loop(program, threads, options):
-    loop = subprocess.Popen([sys.executable, "-c", LOOP], start_new_session=True)
+def beside_a_loop(program, threads, options, nice=0):
+    loop = subprocess.Popen(["nice", "-n", str(nice), sys.executable, "-c", LOOP], start_new_session=not nice)
     try:
-        return together(program, 1, threads, options)
+        return rate(start(program, threads, options, own_session=not nice))
     finally:
         loop.kill()
         loop.wait()
@@ -44,6 +45,8 @@ CASES = (
     ("two threads", lambda p, o: together(p, 1, 2, o)),
     ("one thread beside a busy loop on one core", lambda p, o: beside_a_loop(p, 1, o)),
     ("two threads beside a busy loop on one core", lambda p, o: beside_a_loop(p, 2, o)),
+    ("two threads beside a busy loop of nice 10", lambda p, o: beside_a_loop(p, 2, o, 10)),
+    ("two threads beside a busy loop of nice 19", lambda p, o: beside_a_loop(p, 2, o, 19)),
     ("two processes of two threads, both together", lambda p, o: together(p, 2, 2, o)),
     ("two processes of one thread, both together", lambda p, o: together(p, 2, 1, o)),
 )

@@ -5,6 +5,7 @@
 #include "base/cpus.h"
 #include "base/crowding.h"
 #include "base/mem.h"
+#include "base/own_cpus.h"
 #include "base/thread.h"
 #include "base/wake_word.h"
 #include <stdbool.h>
@@ -35,6 +36,7 @@ struct worker {
     struct patience for_work, for_phase; // of this thread only
     struct use_of_time time;             // likewise
     double lost;                         // part of its time: written before the end of a run that `measures`
+    int cpu;                             // where it was then
 };
 
 // A thread whose index is not below n_seats when a run ends waits for `seats`; n_runs then says which run to join.
@@ -109,6 +111,7 @@ static void *worker_main(void *arg) {
         if (p->measures) {
             end_time(&self->time);
             self->lost = take_lost(&self->time);
+            self->cpu = own_cpu_now();
             begin_time(&self->time);
         }
         const bool stays = self->i_thread < atomic_load_explicit(&p->n_seats, memory_order_relaxed);
@@ -117,12 +120,10 @@ static void *worker_main(void *arg) {
     }
 }
 
-// If the threads cannot all run at once, a spinning thread keeps the core from the one that it waits for.
-static int64_t spin_time(int n_threads) {
+static bool can_all_run_at_once(int n_threads) {
     cpus c;
     cpus_detect("", &c);
-    const bool all_at_once = n_threads <= c.n_affinity && (c.quota == 0 || n_threads <= c.quota);
-    return all_at_once ? SPIN_NS : 0;
+    return n_threads <= c.n_affinity && (c.quota == 0 || n_threads <= c.quota);
 }
 
 rn_status pool_create(int n_threads, pool **out, rn_error *err) {
@@ -133,7 +134,9 @@ rn_status pool_create(int n_threads, pool **out, rn_error *err) {
     if (!p) return fail(err, RN_E_NOMEM, "thread pool: out of memory");
     memset(p, 0, sizeof *p);
     p->n_threads = p->n_running = 1;
-    const int64_t spin_ns = spin_time(n_threads);
+    const bool at_once = can_all_run_at_once(n_threads);
+    const int64_t spin_ns =
+        at_once ? SPIN_NS : 0; // else a spinning thread keeps the core from the one that it waits for
     for (int i = 0; i < n_threads; i++) {
         struct worker *w = &p->workers[i];
         w->pool = p;
@@ -148,7 +151,7 @@ rn_status pool_create(int n_threads, pool **out, rn_error *err) {
         p->n_threads = p->n_running = i + 1; // workers read it in runs only
     }
     p->n_seats = n_threads;
-    crowding_init(&p->crowding, n_threads);
+    crowding_init(&p->crowding, n_threads, at_once);
     *out = p;
     return RN_OK;
 }
@@ -201,6 +204,17 @@ static double worst_lost(const pool *p, int n) {
     return worst;
 }
 
+static void place(const pool *p, int n) {
+    const thread *threads[POOL_MAX_THREADS] = {0};
+    int last[POOL_MAX_THREADS] = {0};
+    for (int i = 1; i < p->n_threads; i++) {
+        threads[i] = &p->workers[i].thread;
+        last[i] = p->workers[i].cpu;
+    }
+    own_cpus_release(threads, p->n_threads); // also those that are left out now
+    if (p->crowding.apart) own_cpus_hold(threads, last, n);
+}
+
 void pool_run_fitting(pool *p, pool_fn fn, void *ctx) {
     if (p->n_threads == 1) {
         run(p, fn, ctx);
@@ -218,6 +232,7 @@ void pool_run_fitting(pool *p, pool_fn fn, void *ctx) {
     self->lost = take_lost(&self->time);
     p->judged_ns = clock_now_ns();
     crowding_judge(&p->crowding, p->judged_ns, worst_lost(p, n));
+    if (p->crowding.changed_ns == p->judged_ns) place(p, p->crowding.n_active);
 }
 
 void pool_barrier(pool *p, int i_thread) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const struct hf_arch_list *const lists[] = {
-    &hf_archs_dense, &hf_archs_older,    &hf_archs_experts, &hf_archs_states, &hf_archs_gemma4,   &hf_archs_kin,
+    &hf_archs_dense,    &hf_archs_older, &hf_archs_experts, &hf_archs_states, &hf_archs_gemma4,  &hf_archs_kin,
     &hf_archs_mixtures, &hf_archs_alibi, &hf_archs_varied,  &hf_archs_rwkv,   &hf_archs_encoders};
 
 const struct hf_arch *hf_arch_at(size_t i) {
