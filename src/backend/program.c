@@ -5,6 +5,7 @@ const char *op_kind_name(enum op_kind k) {
     static const char *const names[OP_N_KINDS] = {[OP_EMBED] = "embed",
                                                   [OP_VECTOR] = "vector",
                                                   [OP_EMBED_POS] = "embed_pos",
+                                                  [OP_ADD_VECTOR] = "add_vector",
                                                   [OP_RMS_NORM] = "rms_norm",
                                                   [OP_LAYER_NORM] = "layer_norm",
                                                   [OP_LINEAR] = "linear",

@@ -64,8 +64,9 @@ enum op_kind {
     // dst = the token's row of matrix, times factor (+ the row of vec [n_row_kinds] that is the
     // row's kind). With takes_vector, a row's input vector replaces that or is added to it.
     OP_EMBED,
-    OP_VECTOR,    // dst = the row's input vector, which every row must have
-    OP_EMBED_POS, // dst = row `position` of matrix
+    OP_VECTOR,     // dst = the row's input vector, which every row must have
+    OP_EMBED_POS,  // dst = row `position` of matrix
+    OP_ADD_VECTOR, // dst += numbers [at, at + width) of the row's input vector, in rows that have one
 
     // Each row by itself.
     OP_RMS_NORM,   // dst = norm(src) * vec, head by head; vec NULL: no weight
@@ -175,6 +176,10 @@ struct op {
         float factor;
         bool takes_vector;
     } embed;
+    // OP_ADD_VECTOR
+    struct {
+        int32_t at;
+    } vector;
     // OP_LINEAR
     struct {
         bool by_head;

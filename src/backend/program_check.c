@@ -13,6 +13,7 @@
     X(ADAPTERS, "adapters", o->weights.adapters != NULL)                                                             \
     X(VEC_BY_HEAD, "vec_by_head", o->weights.vec_by_head)                                                            \
     X(EMBED, "embed", o->embed.factor != 0 || o->embed.takes_vector)                                                 \
+    X(VECTOR, "vector", o->vector.at != 0)                                                                           \
     X(LINEAR, "linear", o->linear.by_head)                                                                           \
     X(ROPE, "rope", o->rope.table != 0)                                                                              \
     X(ACTIVATE, "activate", o->activate.fn != 0)                                                                     \
@@ -51,6 +52,7 @@ static const struct {
     [OP_EMBED] = {DST | MATRIX | EMBED, ADAPTERS | VEC},
     [OP_VECTOR] = {DST, 0},
     [OP_EMBED_POS] = {DST | MATRIX, 0},
+    [OP_ADD_VECTOR] = {DST, VECTOR},
     [OP_RMS_NORM] = {SRC | DST, VEC | VEC_BY_HEAD},
     [OP_LAYER_NORM] = {SRC | DST, VEC | VEC2 | VEC_BY_HEAD},
     [OP_LINEAR] = {SRC | DST | MATRIX, VEC | LINEAR | ADAPTERS},
@@ -132,6 +134,12 @@ static rn_status check_copy(const struct program *p, const struct op *o, rn_erro
     return st == RN_OK ? check_heads(p, "dst", o->dst, n, each, &o->heads.dst, err) : st;
 }
 
+static rn_status check_vector(const struct program *p, const struct op *o, rn_error *err) {
+    if (o->vector.at >= 0 && o->width <= p->n_vector && o->vector.at <= p->n_vector - o->width) return RN_OK;
+    return fail(err, RN_E_INTERNAL, "reads %d numbers from %d on of an input vector of %d", o->width, o->vector.at,
+                p->n_vector);
+}
+
 static rn_status check_rope(const struct program *p, const struct op *o, rn_error *err) {
     if (o->rope.table >= p->n_ropes) return fail(err, RN_E_INTERNAL, "there is no rotary table %d", o->rope.table);
     return check_heads(p, "dst", o->dst, o->heads.n, p->ropes[o->rope.table].n_rot, &o->heads.dst, err);
@@ -174,6 +182,7 @@ static rn_status check_op(const struct program *p, const struct op *o, rn_error 
     rn_status st = check_fields(o, err);
     if (st == RN_OK) st = check_buffers(p, o, err);
     if (st == RN_OK && o->kind == OP_COPY) st = check_copy(p, o, err);
+    if (st == RN_OK && o->kind == OP_ADD_VECTOR) st = check_vector(p, o, err);
     if (st == RN_OK && o->kind == OP_ROPE) st = check_rope(p, o, err);
     if (st == RN_OK && o->weights.matrix >= 0) st = check_matrix(p, o, err);
     return st == RN_OK && o->weights.adapters ? check_adapters(p, o, err) : st;

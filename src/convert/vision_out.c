@@ -156,7 +156,7 @@ static bool add_tensor(struct out *o, const struct tensor_view *t) {
     char name[128];
     snprintf(name, sizeof name, "%s", t->name);
     if (is(name, "v.patch_embd.weight") && o->kind->has_frames) return add_frames(o, t);
-    if (qkv) {
+    if (qkv && !o->kind->has_places) {
         snprintf(name, sizeof name, "%.*s", (int)(qkv - t->name), t->name);
         return add_thirds(o, t, name, qkv + strlen("attn_qkv"));
     }
@@ -174,10 +174,29 @@ static bool add_tensor(struct out *o, const struct tensor_view *t) {
     return made;
 }
 
+// The projector of features of a layer.
+static bool add_deepstack(struct out *o, int32_t i) {
+    const package *const p = o->v->deepstack[i];
+    bool ok = true;
+    for (size_t t = 0; ok && t < package_n_tensors(p); t++) {
+        const struct tensor_view *const view = package_tensor_at(p, t);
+        for (size_t k = 0; ok && k < MMPROJ_N_DEEPSTACK_NAMES; k++) {
+            const struct mmproj_deepstack_name *const n = &mmproj_deepstack_names[k];
+            char name[128];
+            if (strncmp(view->name, n->own, strlen(n->own)) != 0) continue;
+            snprintf(name, sizeof name, MMPROJ_DEEPSTACK "%s%s", o->v->info.deepstack[i], n->file,
+                     view->name + strlen(n->own));
+            ok = add(o, view, name, view->n_dims == 1);
+        }
+    }
+    return ok;
+}
+
 static rn_status add_tensors(struct out *o) {
     const package *const parts[] = {o->v->tower, o->v->projector};
     bool ok = true;
     for (size_t p = 0; p < 2; p++) o->max += 3 * package_n_tensors(parts[p]);
+    for (int32_t i = 0; i < o->v->info.n_deepstack; i++) o->max += package_n_tensors(o->v->deepstack[i]);
     o->max++;
     o->views = arena_alloc(&o->mem, o->max * sizeof *o->views);
     o->plans = arena_alloc(&o->mem, o->max * sizeof *o->plans);
@@ -185,6 +204,7 @@ static rn_status add_tensors(struct out *o) {
     for (size_t p = 0; p < 2; p++)
         for (size_t i = 0; ok && i < package_n_tensors(parts[p]); i++)
             ok = add_tensor(o, package_tensor_at(parts[p], i));
+    for (int32_t i = 0; ok && i < o->v->info.n_deepstack; i++) ok = add_deepstack(o, i);
     return ok ? RN_OK : fail(o->err, RN_E_NOMEM, "vision part: out of memory for its tensors");
 }
 
@@ -225,14 +245,15 @@ static void put_tower(const struct out *o) {
     const struct vision_info *const info = &o->v->info;
     const struct hparams *const h = package_hparams(o->v->tower);
     gguf_writer *const w = o->w;
-    const uint32_t side = o->kind->is_pixtral ? info->pipeline.steps[0].width
-                          : info->grid        ? (uint32_t)(info->grid * info->patch_size)
-                                              : 560; // llama.cpp's, where any is read
+    const uint32_t side = info->n_places        ? (uint32_t)(info->n_places * info->patch_size)
+                          : o->kind->is_pixtral ? info->pipeline.steps[0].width
+                          : info->grid          ? (uint32_t)(info->grid * info->patch_size)
+                                                : 560; // llama.cpp's, where any is read
     gguf_put_string(w, "general.architecture", text_of("clip"));
     gguf_put_string(w, "general.type", text_of("mmproj"));
     gguf_put_bool(w, "clip.has_vision_encoder", true);
     gguf_put_string(w, "clip.projector_type", text_of(o->kind->projector));
-    if (strncmp(h->arch, "vit_gelu", 8) == 0 || o->kind->is_internvit)
+    if (strncmp(h->arch, "vit_gelu", 8) == 0 || o->kind->is_internvit || o->kind->has_places)
         gguf_put_bool(w, "clip.use_gelu", !is(h->arch, "vit_gelu_quick"));
     if (o->kind->is_pixtral)
         gguf_put_bool(w, is(h->arch, "pixtral_vit_silu") ? "clip.use_silu" : "clip.use_gelu", true);
@@ -257,6 +278,17 @@ static uint32_t full_layers(const struct hparams *h) {
     return (uint32_t)n;
 }
 
+static void put_deepstack(const struct out *o) {
+    const struct vision_info *const info = &o->v->info;
+    const int32_t n = package_hparams(o->v->tower)->n_layer;
+    gguf_put_array(o->w, "clip.vision.is_deepstack_layers", GGUF_BOOL, (uint64_t)n);
+    for (int32_t l = 0, at = 0; l < n; l++) {
+        const bool is_next = at < info->n_deepstack && info->deepstack[at] == l;
+        gguf_put_item_bool(o->w, is_next);
+        at += is_next;
+    }
+}
+
 static void put_family(const struct out *o) {
     const struct vision_info *const info = &o->v->info;
     const char *const tower = package_hparams(o->v->tower)->arch, *const projector =
@@ -271,11 +303,12 @@ static void put_family(const struct out *o) {
                          (uint32_t)(info->window * info->n_merge * info->patch_size));
         }
         gguf_put_u32(o->w, "clip.vision.spatial_merge_size", (uint32_t)info->n_merge);
+        if (o->kind->has_places) put_deepstack(o);
     } else { // layers behind it are not in the file
         gguf_put_array(o->w, "clip.vision.feature_layer", GGUF_I32, 1);
         gguf_put_item_i32(o->w, package_hparams(o->v->tower)->n_layer);
     }
-    if (is(tower, "vit_gelu")) gguf_put_string(o->w, MMPROJ_TOWER, text_of(tower));
+    if (is(tower, "vit_gelu") || is(tower, "qwen3_vit_gelu")) gguf_put_string(o->w, MMPROJ_TOWER, text_of(tower));
     if (is(projector, "mlp_gelu_tanh") || is(projector, "merge_mlp_gelu_tanh"))
         gguf_put_string(o->w, MMPROJ_PROJECTOR, text_of(projector));
     if (info->most_tiles) gguf_put_u32(o->w, MMPROJ_MOST_TILES, (uint32_t)info->most_tiles);

@@ -45,6 +45,7 @@ enum vision_limits { // of towers and projectors; numbers of their rows are prod
     VISION_MAX_PATCH = 64,      // pixels of a side
     VISION_MAX_ROWS = 16384,    // patches of a picture, and a class row
     VISION_MOST_PATCHES = 5120, // of a picture whose size the tower leaves open: larger ones are made smaller
+    VISION_MAX_DEEPSTACK = 8,   // layers whose features are projected apart; published models have 3
     VISION_ROW_KINDS = 2        // tokens of a tower's rows: patches, the class row
 };
 

@@ -88,6 +88,7 @@ struct hparams {
     bool norms_after;     // opt: a block's norm is behind it
     // next-token-prediction layers after these, which are not part of the main model
     int32_t n_layer_after;
+    int32_t n_deepstack; // layers behind which further input vectors of a row are added, one each
     // Of all layers; where layers differ, the largest value. layers[] has the value of each layer.
     int32_t n_head, n_head_kv, head_dim, head_dim_v, n_ff;
     // rotated dimensions of a head, even, <= head_dim; 0: no rotary position embedding

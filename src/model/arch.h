@@ -62,6 +62,7 @@ struct op_spec {
     enum role factor_role; // a tensor of one number that the factor is multiplied by, where present
     float eps;             // of norms; 0: the model's
     int32_t offset;        // of OP_TEMPERATURE; OP_SHIFT: which of a layer's
+    enum dim vector_at;    // of OP_ADD_VECTOR
     bool reads_parts, is_weighted;
     struct condition when;
 };

@@ -66,6 +66,7 @@
     ROW(PLE, h->n_embd_per_layer) \
     ROW(PLE_ALL, DIM(LAYERS) * DIM(PLE))           /* of all layers side by side */ \
     ROW(PLE_BEFORE, (size_t)(i_layer > 0 ? i_layer : 0) * DIM(PLE))  /* where this layer's is */ \
+    ROW(DEEPSTACK, (size_t)(i_layer + 1) * DIM(EMBD))  /* where an input vector has what is added behind the layer */ \
     ROW(PATCH, h->n_patch)                         /* what a vision part reads */ \
     ROW(INPUT, DIM(PATCH) ? DIM(PATCH) : DIM(EMBD_TOKEN)) \
     /* Recurrent layers. */ \
@@ -289,6 +290,7 @@ enum role {
     ROLE_PATCH_BIAS,
     ROLE_CLASS_EMBD,
     ROLE_ROW_KINDS,
+    ROLE_PLACES,     // embeddings of a square of places, which no program reads: they are interpolated
     ROLE_ATTN_SCALE, // of a layer's outputs, number by number
     ROLE_FFN_SCALE,
     ROLE_MERGER,  // of a projector: patches to one row

@@ -172,6 +172,36 @@ static const struct op_spec qwen25_vit_end[] = {OPS_LAST, RMS_NORM(BUF_LAST, BUF
 QWEN25_VIT(qwen25_vit);
 QWEN25_VIT(qwen25_vit_split);
 
+// Qwen3-VL's (2511.21631): Qwen2-VL's with learned places, which are interpolated: an input vector has them behind the patch.
+static const struct tensor_spec qwen3_vit_tensors[] = {
+    {ROLE_PATCH, "v.patch_embd.weight", DIM_PATCH, DIM_EMBD},
+    {ROLE_PATCH_BIAS, "v.patch_embd.bias", DIM_EMBD, .optional = true},
+    {ROLE_PLACES, "v.position_embd.weight", DIM_EMBD, DIM_CTX, .is_vector = true},
+    NORM_AND_BIAS(ROLE_OUTPUT_NORM, "v.post_ln"),
+    NORM_AND_BIAS(ROLE_ATTN_NORM, "v.blk.%d.ln1"),
+    NORM_AND_BIAS(ROLE_FFN_NORM, "v.blk.%d.ln2"),
+    {ROLE_QKV, "v.blk.%d.attn_qkv.weight", DIM_EMBD, DIM_QKV,
+     .parts = {{ROLE_Q, DIM_Q}, {ROLE_K, DIM_K}, {ROLE_V, DIM_V}}},
+    {ROLE_QKV_BIAS, "v.blk.%d.attn_qkv.bias", DIM_QKV,
+     .parts = {{ROLE_Q_BIAS, DIM_Q}, {ROLE_K_BIAS, DIM_K}, {ROLE_V_BIAS, DIM_V}}},
+    MATRIX_AND_BIAS(ROLE_O, "v.blk.%d.attn_out", DIM_O, DIM_EMBD),
+    MATRIX_AND_BIAS(ROLE_UP, "v.blk.%d.ffn_up", DIM_EMBD, DIM_FF),
+    MATRIX_AND_BIAS(ROLE_DOWN, "v.blk.%d.ffn_down", DIM_FF, DIM_EMBD),
+};
+static const struct op_spec qwen3_vit_begin[] = {
+    {OP_VECTOR, .dst = BUF_INPUT},
+    LINEAR(BUF_INPUT, BUF_X, ROLE_PATCH, ROLE_NONE),
+    {OP_EMBED, .dst = BUF_DELTA, .matrix = ROLE_ROW_KINDS, .when.if_role = ROLE_ROW_KINDS},
+    {OP_ADD, .src = BUF_DELTA, .dst = BUF_X, .when.if_role = ROLE_ROW_KINDS},
+    {OP_ADD_VECTOR, .dst = BUF_X, .vector_at = DIM_PATCH},
+};
+#define QWEN3_VIT(name, layers)                                                                                      \
+    static const struct arch name = {                                                                                \
+        TENSORS(qwen3_vit_tensors), BEGIN(qwen3_vit_begin), LAYER(layers),      END(vit_end),                        \
+        .rope_halves = true,        .rope_grid = true,      .is_one_step = true}
+QWEN3_VIT(qwen3_vit_gelu_tanh, vit_gelu_tanh_layer);
+QWEN3_VIT(qwen3_vit_gelu, vit_gelu_layer);
+
 // Pixtral's (2410.07073): norms without a mean, a gate, no biases. In mmproj files the pairs of heads stand side by side.
 static const struct tensor_spec pixtral_vit_tensors[] = {
     {ROLE_PATCH, "v.patch_embd.weight", DIM_PATCH, DIM_EMBD},  {ROLE_EMBD_NORM, "v.pre_ln.weight", DIM_EMBD},
@@ -259,6 +289,8 @@ static const struct {
     const char *name;
     const struct arch *arch;
 } rows[] = {
+    {"qwen3_vit_gelu_tanh", &qwen3_vit_gelu_tanh},
+    {"qwen3_vit_gelu", &qwen3_vit_gelu},
     {"qwen25_vit", &qwen25_vit},
     {"qwen25_vit_split", &qwen25_vit_split},
     {"pixtral_vit_silu", &pixtral_vit_silu},
@@ -287,6 +319,7 @@ const struct arch *arch_find_vision(const char *name) {
 }
 
 const float *model_newline(const struct model *m) { return m->bindings[ROLE_NEWLINE].vec; }
+const float *model_places(const struct model *m) { return m->bindings[ROLE_PLACES].vec; }
 
 // A row of a patch has the bias of the matrix, that of the class has the class embedding: a matrix with a row for each kind.
 rn_status model_row_kinds(struct model *m, rn_error *err) {

@@ -132,6 +132,7 @@ static void set_parameters(const struct model *m, const struct op_spec *s, int32
         o->embed.factor = factor;
         o->embed.takes_vector = s->matrix == ROLE_TOKEN_EMBD && !m->base;
         break;
+    case OP_ADD_VECTOR: o->vector.at = s->vector_at ? (int32_t)model_dims(m, layer)[s->vector_at] : 0; break;
     case OP_LINEAR: o->linear.by_head = s->heads != DIM_NONE; break;
     case OP_RMS_NORM:
     case OP_LAYER_NORM: o->norm.eps = s->eps; break;
@@ -201,15 +202,22 @@ static void write_taps(struct model *m, int32_t layer) {
         }
 }
 
+// DeepStack (2406.04334): a picture's row brings more vectors, which are added to what the first layers make, one each.
+static void write_deepstack(struct model *m, int32_t layer) {
+    static const struct op_spec add = {OP_ADD_VECTOR, .dst = BUF_X, .vector_at = DIM_DEEPSTACK};
+    if (layer < m->h->n_deepstack) write_ops(m, &(struct op_list){&add, 1}, layer);
+}
+
 static rn_status write_all_ops(struct model *m, rn_error *err) {
     const struct arch *a = m->arch;
-    const size_t n = a->begin.n + (size_t)m->h->n_layer * a->layer.n + (size_t)m->p.n_taps + a->end.n;
+    const size_t n = a->begin.n + (size_t)m->h->n_layer * (a->layer.n + 1) + (size_t)m->p.n_taps + a->end.n;
     m->ops = arena_alloc(&m->mem, n * sizeof *m->ops);
     if (!m->ops) return model_no_memory(m, err);
     write_ops(m, &a->begin, -1);
     write_taps(m, -1);
     for (int32_t l = 0; l < m->h->n_layer; l++) {
         write_ops(m, &a->layer, l);
+        write_deepstack(m, l);
         write_taps(m, l);
     }
     write_ops(m, &a->end, -1);
@@ -218,6 +226,10 @@ static rn_status write_all_ops(struct model *m, rn_error *err) {
 }
 
 // ---- programs -------------------------------------------------------------------------------------------------------
+
+static bool reads_vector(const struct op *o) {
+    return o->embed.takes_vector || o->kind == OP_VECTOR || o->kind == OP_ADD_VECTOR;
+}
 
 static void fill_buffers(struct model *m) {
     struct program *p = &m->p;
@@ -231,7 +243,8 @@ static void fill_buffers(struct model *m) {
             if (p->width[touched[k]] < width) p->width[touched[k]] = width;
             p->rows[touched[k]] = bufs[b].rows;
         }
-        if (p->ops[i].embed.takes_vector || p->ops[i].kind == OP_VECTOR) p->n_vector = p->ops[i].width;
+        if (reads_vector(&p->ops[i]) && p->n_vector < p->ops[i].vector.at + p->ops[i].width)
+            p->n_vector = p->ops[i].vector.at + p->ops[i].width;
         if (p->ops[i].kind == OP_VECTOR) p->needs_vector = true;
     }
     p->hidden = buffer(model_binding(m, -1, ROLE_DENSE_3)->present   ? BUF_RANK_HIDDEN
@@ -326,7 +339,8 @@ rn_status model_build_part(const package *pkg, const struct part_spec *spec, con
     return hand_over(m, st, out);
 }
 
-rn_status model_build_vision(const package *pkg, struct model **out, rn_error *err) {
+rn_status model_build_vision(const package *pkg, const int32_t *taps, int32_t n_taps, struct model **out,
+                             rn_error *err) {
     struct model *m;
     *out = NULL;
     rn_status st = create(pkg, &m, err);
@@ -335,7 +349,7 @@ rn_status model_build_vision(const package *pkg, struct model **out, rn_error *e
     m->arch = arch_find_vision(m->h->arch);
     if (!m->arch)
         st = fail(err, RN_E_UNSUPPORTED, "%s: vision part '%s' is not supported", package_path(pkg), m->h->arch);
-    if (st == RN_OK) st = build(m, &(struct model_spec){0}, err);
+    if (st == RN_OK) st = build(m, &(struct model_spec){.taps = taps, .n_taps = n_taps}, err);
     return hand_over(m, st, out);
 }
 

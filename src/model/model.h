@@ -87,9 +87,12 @@ rn_status model_build_part(const package *p, const struct part_spec *spec, const
 //              tower has one; hidden = layers(x), and their norm where the file has one. All rows of a picture see each other.
 //   projector: hidden = W_2 gelu(W_1 norm(vector) + b_1) + b_2, the norm where the file has one.
 // *out: model_destroy() it; NULL after an error. Errors: as model_build().
-rn_status model_build_vision(const package *p, struct model **out, rn_error *err);
+// taps: [n_taps] layers of the tower whose rows are wanted, too.
+rn_status model_build_vision(const package *p, const int32_t *taps, int32_t n_taps, struct model **out,
+                             rn_error *err);
 const float *model_newline(
     const struct model *m); // of a projector: the vector behind a line of a map; NULL: it has none
+const float *model_places(const struct model *m); // of a tower: [n_places][n_places][n_embd]; NULL: it has none
 // NULL: does nothing.
 void model_destroy(struct model *m);
 const struct program *model_program(const struct model *m);

@@ -138,7 +138,7 @@ static rn_status set_layers(struct model *m, int32_t n_layer, rn_error *err) {
     m->part_layers = arena_alloc(&m->mem, (size_t)n_layer * sizeof *m->part_layers);
     if (!m->part_layers) return model_no_memory(m, err);
     m->part_h.n_layer = n_layer;
-    m->part_h.n_layer_after = 0;
+    m->part_h.n_layer_after = m->part_h.n_deepstack = 0;
     m->part_h.layers = m->part_layers;
     return RN_OK;
 }

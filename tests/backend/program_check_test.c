@@ -26,6 +26,9 @@ TEST(an_operation_that_does_not_hold_is_named_with_the_reason) {
         {NULL, {OP_ADD, AT(0, -1, 1, -1), TIMES_1, .width = 4}},
         {NULL, {OP_LINEAR, AT(0, -1, 2, 0), ONE_HEAD, .width = 2}},
         {NULL, {OP_COPY, AT(0, -1, 1, -1), TWO(2, 1, 2)}},
+        {"(add_vector, layer 1): reads 4 numbers from 3 on of an input vector of 6",
+         {OP_ADD_VECTOR, AT(-1, -1, 1, -1), ONE_HEAD, .vector.at = 3, .width = 4}},
+        {NULL, {OP_ADD_VECTOR, AT(-1, -1, 1, -1), ONE_HEAD, .vector.at = 2, .width = 4}},
         {"(add, layer 1): has no src", {OP_ADD, AT(-1, -1, 1, -1), TIMES_1, .width = 4}},
         {"(add, layer 1): has no dst", {OP_ADD, AT(1, -1, -1, -1), TIMES_1, .width = 4}},
         {"(add, layer 1): has src2, which this kind does not use", {OP_ADD, AT(0, 1, 1, -1), TIMES_1, .width = 4}},
@@ -65,6 +68,7 @@ TEST(an_operation_that_does_not_hold_is_named_with_the_reason) {
                                   .n_matrices = 1,
                                   .width = {4, 4, 2},
                                   .n_buffers = 4,
+                                  .n_vector = 6,
                                   .n_ropes = 1,
                                   .ropes = {{.n_rot = 2}}};
         rn_error err = {0};

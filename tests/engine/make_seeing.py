@@ -271,10 +271,31 @@ def qwen25(name, seed):
     write(name, model, QwenProcessor(Qwen2VLImageProcessorPil(**ipc), t), {}, {'preprocessor_config.json': {'image_processor_type': 'Qwen2VLImageProcessor', **ipc}}, CASES, '<|image_pad|>')
 
 
+# A square of 5 x 5 places between which the grids' lie, and features of the first and third layer.
+def qwen3(name, seed, is_35=False):
+    t = tokenizer(['<s>', '</s>', '<pad>', '<|vision_start|>', '<|vision_end|>', '<|image_pad|>', '<|video_pad|>'])
+    ids = {n: t.convert_tokens_to_ids(s) for n, s in (('image_token_id', '<|image_pad|>'), ('video_token_id', '<|video_pad|>'), ('vision_start_token_id', '<|vision_start|>'),
+                                                      ('vision_end_token_id', '<|vision_end|>'))}
+    vision = {'depth': 4, 'hidden_size': 16, 'intermediate_size': 18, 'num_heads': 2, 'patch_size': 4, 'spatial_merge_size': 2, 'temporal_patch_size': 2, 'out_hidden_size': 16,
+              'num_position_embeddings': 25, 'deepstack_visual_indexes': [0, 2], 'hidden_act': 'gelu_pytorch_tanh'}
+    text = {**text_config(t), 'num_hidden_layers': 3, 'rope_parameters': {'rope_type': 'default', 'rope_theta': 10000., 'mrope_section': [2, 1, 1], 'mrope_interleaved': True}}
+    if is_35:
+        del vision['deepstack_visual_indexes']
+        text |= {'layer_types': ['linear_attention', 'full_attention', 'linear_attention'], 'linear_num_key_heads': 2, 'linear_num_value_heads': 4, 'linear_key_head_dim': 4,
+                 'linear_value_head_dim': 6, 'linear_conv_kernel_dim': 4, 'head_dim': 16, 'rope_parameters': {**text['rope_parameters'], 'partial_rotary_factor': .5}}
+    config = (tf.Qwen3_5Config if is_35 else tf.Qwen3VLConfig)(text_config=text, vision_config=vision, tie_word_embeddings=False, **ids)
+    model = (tf.Qwen3_5ForConditionalGeneration if is_35 else tf.Qwen3VLForConditionalGeneration)._from_config(config, attn_implementation='eager', dtype=torch.float32).eval()
+    randomize(model, seed)
+    ipc = {**SCALE, 'do_resize': True, 'size': {'shortest_edge': 256, 'longest_edge': 4096}, 'patch_size': 4, 'merge_size': 2, 'temporal_patch_size': 2, 'resample': 3,
+           'image_mean': [.5, .5, .5], 'image_std': [.5, .5, .5]}
+    write(name, model, QwenProcessor(Qwen2VLImageProcessorPil(**ipc), t), {}, {'preprocessor_config.json': {'image_processor_type': 'Qwen2VLImageProcessorFast', **ipc}}, CASES, '<|image_pad|>')
+
+
 MAKERS = {'smolvlm-split': lambda n: splits(n, 1, 'smolvlm'), 'idefics3-split': lambda n: splits(n, 12, 'idefics3'), 'llava-next': lambda n: nexts(n, 3, 'next'),
           'llava-onevision': lambda n: nexts(n, 4, 'onevision'), 'gemma3': lambda n: gemma3(n, 5, False), 'gemma3-parts': lambda n: gemma3(n, 6, True),
           'internvl': lambda n: internvl(n, 7, False), 'internvl-rms': lambda n: internvl(n, 8, True), 'pixtral': lambda n: pixtral(n, 9, 1),
-          'mistral3': lambda n: pixtral(n, 10, 2), 'qwen25-vl': lambda n: qwen25(n, 11)}
+          'mistral3': lambda n: pixtral(n, 10, 2), 'qwen25-vl': lambda n: qwen25(n, 11),
+          'qwen3-vl': lambda n: qwen3(n, 13), 'qwen35': lambda n: qwen3(n, 16, True)}
 
 if __name__ == '__main__':
     tf.logging.set_verbosity_error()

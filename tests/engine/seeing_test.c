@@ -140,13 +140,15 @@ TEST(internvl_with_norms_of_queries_is_as_transformers_has_it) { compare_family(
 TEST(pixtral_is_as_transformers_has_it) { compare_family("pixtral"); }
 TEST(mistral3_is_as_transformers_has_it) { compare_family("mistral3"); }
 TEST(qwen25_vl_is_as_transformers_has_it) { compare_family("qwen25-vl"); }
+TEST(qwen3_vl_is_as_transformers_has_it) { compare_family("qwen3-vl"); }
+TEST(qwen35_is_as_transformers_has_it) { compare_family("qwen35"); }
 TEST(gemma3_with_pan_and_scan_is_as_transformers_has_it) { compare_family("gemma3-parts"); }
 
 // Two GGUF files made of the folder: the vision part, which is found beside the model, has the processor's rules, too.
 TEST(converted_models_are_as_transformers_has_them) {
-    static const char *const all[] = {"smolvlm-split", "idefics3-split", "llava-next", "llava-onevision",
-                                      "gemma3",        "gemma3-parts",   "internvl",   "internvl-rms",
-                                      "pixtral",       "mistral3",       "qwen25-vl"};
+    static const char *const all[] = {
+        "smolvlm-split", "idefics3-split", "llava-next", "llava-onevision", "gemma3",   "gemma3-parts", "internvl",
+        "internvl-rms",  "pixtral",        "mistral3",   "qwen25-vl",       "qwen3-vl", "qwen35"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         char path[512], vision[512], folder[64];
         rn_error err = {0};
@@ -161,10 +163,23 @@ TEST(converted_models_are_as_transformers_has_them) {
     }
 }
 
+TEST(a_text_model_that_adds_no_features_to_its_layers_is_named) {
+    char path[512];
+    rn_model *m;
+    rn_error err = {0};
+    snprintf(path, sizeof path, "%s/mmproj-deep.gguf", temp_dir());
+    if (CHECK_OK(rn_convert_vision(tests_path("engine/seeing/qwen3-vl"), path, &err), &err) &&
+        CHECK_OK(rn_model_open(tests_path("engine/seeing/qwen25-vl"), NULL, &m, &err), &err)) {
+        CHECK_FAILS(rn_model_add_vision(m, path, &err), RN_E_FORMAT, &err);
+        CHECK_HAS(err.text, "features of 2 layers are added to layers");
+        rn_model_close(m);
+    }
+}
+
 // ---- every history ------------------------------------------------------------------------------------------------------
 
-static const char *const folders[] = {"smolvlm-split", "llava-next", "llava-onevision", "gemma3",
-                                      "gemma3-parts",  "internvl",   "mistral3",        "qwen25-vl"};
+static const char *const folders[] = {"smolvlm-split", "llava-next", "llava-onevision", "gemma3",   "gemma3-parts",
+                                      "internvl",      "mistral3",   "qwen25-vl",       "qwen3-vl", "qwen35"};
 enum { N_FOLDERS = sizeof folders / sizeof *folders };
 
 static bool run_last(const char *folder, const rn_engine_options *o, struct outcome *out) {

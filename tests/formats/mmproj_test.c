@@ -18,7 +18,8 @@ enum form {
     FORM_INTERNVL,
     FORM_PIXTRAL,
     FORM_MISTRAL3,
-    FORM_QWEN25VL
+    FORM_QWEN25VL,
+    FORM_QWEN3VL
 };
 enum { WIDTH = 8, FF = 12, TEXT = 6, PATCH = 2, SIDE = 4, LAYERS = 2 };
 
@@ -52,8 +53,10 @@ static void add_layers(struct gguf_builder *b, enum form form) {
     char name[64];
     for (int l = 0; l < LAYERS; l++) {
         for (int i = 1; i <= 2; i++) snprintf(name, sizeof name, "v.blk.%d.ln%d", l, i), both(b, name, 0, WIDTH);
-        for (int i = 0; i < 4; i++)
+        for (int i = form == FORM_QWEN3VL ? 3 : 0; i < 4; i++)
             snprintf(name, sizeof name, "v.blk.%d.%s", l, heads[i]), both(b, name, WIDTH, WIDTH);
+        if (form == FORM_QWEN3VL)
+            snprintf(name, sizeof name, "v.blk.%d.attn_qkv", l), both(b, name, WIDTH, 3 * WIDTH);
         snprintf(name, sizeof name, "v.blk.%d.%s", l, form == FORM_OLDER ? "ffn_down" : "ffn_up");
         both(b, name, WIDTH, FF);
         snprintf(name, sizeof name, "v.blk.%d.%s", l, form == FORM_OLDER ? "ffn_up" : "ffn_down");
@@ -62,16 +65,17 @@ static void add_layers(struct gguf_builder *b, enum form form) {
 }
 
 static void add_keys(struct gguf_builder *b, enum form form) {
-    static const char *const types[] = {"mlp",      "mlp",     "idefics3", "qwen2vl_merger",  "gemma3",
-                                        "internvl", "pixtral", "pixtral",  "qwen2.5vl_merger"};
+    static const char *const types[] = {"mlp",      "mlp",     "idefics3", "qwen2vl_merger",   "gemma3",
+                                        "internvl", "pixtral", "pixtral",  "qwen2.5vl_merger", "qwen3vl_merger"};
     static const float mean[] = {.5F, .5F, .5F}, std[] = {.5F, .25F, .5F};
     gb_str(b, "general.architecture", "clip");
     gb_bool(b, "clip.has_vision_encoder", true);
     if (form == FORM_OLDER) gb_bool(b, "clip.has_llava_projector", true);
     if (form != FORM_OLDER) gb_str(b, "clip.projector_type", types[form]);
-    gb_bool(b, "clip.use_gelu", form == FORM_IDEFICS3 || form == FORM_GEMMA3);
-    if (form >= FORM_PIXTRAL) gb_bool(b, "clip.use_silu", true);
+    gb_bool(b, "clip.use_gelu", form == FORM_IDEFICS3 || form == FORM_GEMMA3 || form == FORM_QWEN3VL);
+    if (form >= FORM_PIXTRAL && form < FORM_QWEN3VL) gb_bool(b, "clip.use_silu", true);
     if (form == FORM_QWEN25VL) gb_u32(b, "clip.vision.n_wa_pattern", 2), gb_u32(b, "clip.vision.window_size", 9);
+    if (form == FORM_QWEN3VL) gb_array(b, "clip.vision.is_deepstack_layers", GB_BOOL, (const uint8_t[]){0, 1}, 2, 1);
     if (form == FORM_MISTRAL3) gb_u32(b, "clip.vision.spatial_merge_size", 2);
     if (form == FORM_GEMMA3) gb_u32(b, "clip.vision.projector.scale_factor", 2);
     gb_u32(b, "clip.vision.image_size", SIDE);
@@ -92,7 +96,14 @@ static uint8_t *build(const struct changed *c, size_t *n) {
     b.omit = c->omit;
     add_keys(&b, c->form);
     tensor(&b, "v.patch_embd.weight", 4, PATCH, PATCH, 3, WIDTH);
-    if (c->form == FORM_QWEN2VL || c->form == FORM_QWEN25VL) {
+    if (c->form == FORM_QWEN3VL) {
+        tensor(&b, "v.position_embd.weight", 2, WIDTH, 9, 1, 1);
+        tensor(&b, "v.patch_embd.bias", 1, WIDTH, 1, 1, 1);
+        both(&b, "v.deepstack.1.norm", 0, 4 * WIDTH);
+        both(&b, "v.deepstack.1.fc1", 4 * WIDTH, 7);
+        both(&b, "v.deepstack.1.fc2", 7, TEXT);
+    }
+    if (c->form == FORM_QWEN2VL || c->form == FORM_QWEN25VL || c->form == FORM_QWEN3VL) {
         tensor(&b, "v.patch_embd.weight.1", 4, PATCH, PATCH, 3, WIDTH);
     } else {
         tensor(&b, "v.patch_embd.bias", 1, WIDTH, 1, 1, 1);
@@ -119,7 +130,7 @@ static uint8_t *build(const struct changed *c, size_t *n) {
         both(&b, "mm.model.mlp.1", 4 * WIDTH, 7);
         both(&b, "mm.model.mlp.3", 7, TEXT);
     } else {
-        both(&b, "mm.0", c->form == FORM_QWEN2VL || c->form == FORM_QWEN25VL ? 4 * WIDTH : WIDTH, 7);
+        both(&b, "mm.0", c->form == FORM_QWEN2VL || c->form >= FORM_QWEN25VL ? 4 * WIDTH : WIDTH, 7);
         both(&b, "mm.2", 7, TEXT);
     }
     b.omit = NULL; // what is added may replace what was left out
@@ -158,6 +169,7 @@ TEST(files_of_llama_cpp_have_a_tower_and_a_projector) {
         {{"with sound", FORM_IDEFICS3, .add = sound}, "SmolVLM", "vit_gelu_tanh", "linear", 2, TILING_SPLIT, 1},
         {{"gemma3", FORM_GEMMA3}, "Gemma 3", "vit_gelu_tanh", "norm_linear", 2, TILING_NONE, 1},
         {{"qwen2.5vl", FORM_QWEN25VL}, "Qwen2.5-VL", "qwen25_vit_split", "mlp_gelu", 2, TILING_NONE, 1},
+        {{"qwen3vl", FORM_QWEN3VL}, "Qwen3-VL", "qwen3_vit_gelu_tanh", "mlp_gelu", 2, TILING_NONE, 1},
         {{"pixtral", FORM_PIXTRAL}, "Pixtral", "pixtral_vit_silu_pairs", "mlp_gelu", 2, TILING_NONE, 1},
         {{"mistral3", FORM_MISTRAL3}, "Mistral 3", "pixtral_vit_silu_pairs", "merge_mlp_gelu", 2, TILING_NONE, 1},
         {{"internvl", FORM_INTERNVL}, "InternVL", "internvit", "mlp_gelu", 2, TILING_CLOSEST, 0},
@@ -237,6 +249,13 @@ static void std_zero(struct gguf_builder *b) {
     gb_array(b, "clip.vision.image_std", GB_F32, (float[]){1, 0, 1}, 3, 4);
 }
 
+static void seven_places(struct gguf_builder *b) { tensor(b, "v.position_embd.weight", 2, WIDTH, 7, 1, 1); }
+static void three_layers(struct gguf_builder *b) {
+    gb_array(b, "clip.vision.is_deepstack_layers", GB_BOOL, (const uint8_t[]){0, 1, 0}, 3, 1);
+}
+static void another_layer(struct gguf_builder *b) {
+    gb_array(b, "clip.vision.is_deepstack_layers", GB_BOOL, (const uint8_t[]){1, 1}, 2, 1);
+}
 static void small_window(struct gguf_builder *b) { gb_u32(b, "clip.vision.window_size", 3); }
 
 TEST(what_is_not_supported_or_wrong_is_refused_by_name) {
@@ -244,7 +263,8 @@ TEST(what_is_not_supported_or_wrong_is_refused_by_name) {
         {"a model", FORM_MLP, "general.architecture", other_arch, "'llama' is no vision part (clip)"},
         {"no architecture", FORM_MLP, "general.architecture", NULL, "key general.architecture"},
         {"projector", FORM_MLP, "clip.projector_type", other_type,
-         "'resampler' is not supported: mlp, idefics3, gemma3, internvl, pixtral, qwen2vl_merger and"},
+         "'resampler' is not supported: mlp, idefics3, gemma3, internvl, pixtral, qwen2vl_merger, "
+         "qwen2.5vl_merger and qwen3vl_merger are"},
         {"for sound alone", FORM_MLP, "clip.has_vision_encoder", no_vision, "key clip.has_vision_encoder"},
         {"silu", FORM_MLP, NULL, silu, "key clip.use_silu"},
         {"layers", FORM_MLP, NULL, layers, "features of 2 layers"},
@@ -264,6 +284,11 @@ TEST(what_is_not_supported_or_wrong_is_refused_by_name) {
          "key clip.use_gelu: is not supported with pixtral"},
         {"width", FORM_MLP, "clip.vision.embedding_length", NULL, "key clip.vision.embedding_length"},
         {"a matrix of the projector", FORM_MLP, "mm.2.weight", NULL, "second matrix is missing"},
+        {"places", FORM_QWEN3VL, "v.position_embd.weight", seven_places, "7 rows are no square"},
+        {"more layers than there are", FORM_QWEN3VL, "clip.vision.is_deepstack_layers", three_layers,
+         "3 layers of 2"},
+        {"a layer without a projector", FORM_QWEN3VL, "clip.vision.is_deepstack_layers", another_layer,
+         "the projector's first matrix is missing"},
         {"the second frame", FORM_QWEN2VL, MMPROJ_PATCH_SECOND, NULL, "tensor " MMPROJ_PATCH_SECOND ": is missing"},
         {"patches", FORM_QWEN2VL, "v.patch_embd.weight", NULL, "tensor v.patch_embd.weight: is missing"},
     };

@@ -171,6 +171,22 @@ TEST(what_is_not_supported_or_wrong_is_refused_by_name) {
          "Qwen2_5_VLForConditionalGeneration\"], \"vision_config\": {\"fullatt_block_indexes\": [-1], \"model_type\": "
          "\"x",
          NULL, NULL, "member fullatt_block_indexes"},
+        {"layers that do not ascend",
+         "LlavaForConditionalGeneration\"], \"vision_feature_layer\": -2, \"text_config\": "
+         "{\"hidden_size\": 6},\"vision_config\": {\"model_type\": \"clip_vision_model",
+         "Qwen3VLForConditionalGeneration\"], \"vision_config\": {\"deepstack_visual_indexes\": [1, 1], \"model_type\": "
+         "\"x",
+         NULL, NULL, "member deepstack_visual_indexes: layer 1 is behind layer 1: they must ascend"},
+        {"a layer that is not there",
+         "LlavaForConditionalGeneration\"], \"vision_feature_layer\": -2, \"text_config\": "
+         "{\"hidden_size\": 6},\"vision_config\": {\"model_type\": \"clip_vision_model",
+         "Qwen3VLForConditionalGeneration\"], \"vision_config\": {\"depth\": 4, \"model_type\": \"x", NULL, NULL,
+         "member deepstack_visual_indexes: layer 8 of 4"},
+        {"places that are no square",
+         "LlavaForConditionalGeneration\"], \"vision_feature_layer\": -2, \"text_config\": "
+         "{\"hidden_size\": 6},\"vision_config\": {\"model_type\": \"clip_vision_model",
+         "Qwen3VLForConditionalGeneration\"], \"vision_config\": {\"num_position_embeddings\": 8, \"model_type\": \"x",
+         NULL, NULL, "member num_position_embeddings: 8 is no square"},
         {"a picture that is no square", "\"image_size\": 4", "\"image_size\": [4, 6]", NULL, NULL,
          "member image_size: 4 x 6, squares are read"},
         {"a class row among means", "LlavaForConditionalGeneration\"], \"vision_feature_layer\": -2",

@@ -61,10 +61,11 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
     {"biases of queries, keys and values", {"qwen2", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
     {"the same of a model that sees", {"qwen2vl", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
     {"queries and keys normed by head, of one that sees",
-     {"qwen3vl", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
+     {"qwen3vl", "block_count=2 " COMMON RMS "attention.head_count_kv=2 n_deepstack_layers=1"}},
     {"and with experts",
      {"qwen3vlmoe", "block_count=2 " COMMON RMS
-                    "attention.head_count_kv=2 expert_count=6 expert_used_count=2 expert_feed_forward_length=32"}},
+                    "attention.head_count_kv=2 expert_count=6 expert_used_count=2 expert_feed_forward_length=32 "
+                    "n_deepstack_layers=1"}},
     {"queries and keys normed by head", {"qwen3", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
     {"norms after blocks, half a head rotated",
      {"glm4", "block_count=2 " COMMON RMS "attention.head_count_kv=2 rope.dimension_count=8"}},

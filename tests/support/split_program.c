@@ -7,7 +7,7 @@
 static bool keeps_dst(const struct program *p, const struct op *o) {
     static const bool in_place[OP_N_KINDS] = {
         [OP_ROPE] = true, [OP_ADD] = true,      [OP_SCALE] = true, [OP_SOFTCAP] = true, [OP_TEMPERATURE] = true,
-        [OP_COPY] = true, [OP_SCALE_BY] = true, [OP_MUL] = true,   [OP_CLAMP] = true};
+        [OP_COPY] = true, [OP_SCALE_BY] = true, [OP_MUL] = true,   [OP_CLAMP] = true,   [OP_ADD_VECTOR] = true};
     return o->dst >= 0 && (in_place[o->kind] || (size_t)o->width < p->width[o->dst]);
 }
 
@@ -99,6 +99,9 @@ rn_status split_program(const struct program *p, int32_t layer, struct split_pro
     while (cut < p->n_ops && p->ops[cut].layer != layer) cut++;
     if (layer < 1 || layer >= p->n_layer || cut == p->n_ops || p->n_buffers == PROGRAM_MAX_BUFFERS)
         return fail(err, RN_E_UNSUPPORTED, "a program of %d layers cannot be cut before layer %d", p->n_layer, layer);
+    for (size_t i = cut; i < p->n_ops; i++)
+        if (p->ops[i].kind == OP_ADD_VECTOR)
+            return fail(err, RN_E_UNSUPPORTED, "layer %d reads an input vector", p->ops[i].layer);
     struct part_program *const a = &out->part[0], *const b = &out->part[1];
     if (!begin_part(p, a) || !begin_part(p, b)) return fail(err, RN_E_NOMEM, "out of memory for a program");
     const rn_status st = split_groups(p, layer, out, err);

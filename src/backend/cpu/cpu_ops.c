@@ -31,6 +31,13 @@ static void op_vector(const struct op_run *x, size_t begin, size_t end) {
         memcpy(run_dst(x, r), x->b->batch->rows[r].vector, (size_t)x->o->op.width * sizeof(float));
 }
 
+static void op_add_vector(const struct op_run *x, size_t begin, size_t end) {
+    for (size_t r = begin; r < end; r++) {
+        const float *const vector = x->b->batch->rows[r].vector;
+        if (vector) x->b->k->add(run_dst(x, r), vector + x->o->op.vector.at, (size_t)x->o->op.width);
+    }
+}
+
 // Positions beyond the file's last embedding use that one; the engine warns of longer contexts.
 static void op_embed_pos(const struct op_run *x, size_t begin, size_t end) {
     const struct matrix *m = &x->b->p->matrices[x->o->op.weights.matrix];
@@ -213,6 +220,7 @@ static const op_fn by_rows[OP_N_KINDS + 1] = {
     [OP_EMBED] = op_embed,
     [OP_VECTOR] = op_vector,
     [OP_EMBED_POS] = op_embed_pos,
+    [OP_ADD_VECTOR] = op_add_vector,
     [OP_RMS_NORM] = op_rms_norm,
     [OP_LAYER_NORM] = op_layer_norm,
     [OP_ROPE] = op_rope,

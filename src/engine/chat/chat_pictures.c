@@ -16,6 +16,8 @@ static const struct marked_family {
 } marked_families[] = {
     {.name = "Qwen2-VL", .before_in_text = "<|vision_start|>", .after_in_text = "<|vision_end|>"},
     {.name = "Qwen2.5-VL", .before_in_text = "<|vision_start|>", .after_in_text = "<|vision_end|>"},
+    {.name = "Qwen3-VL", .before_in_text = "<|vision_start|>", .after_in_text = "<|vision_end|>"},
+    {.name = "Qwen3.5", .before_in_text = "<|vision_start|>", .after_in_text = "<|vision_end|>"},
     {.name = "SmolVLM",
      .before = {"<fake_token_around_image>", "<global-img>"},
      .after = {"<fake_token_around_image>"}},

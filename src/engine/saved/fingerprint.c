@@ -37,6 +37,7 @@ static void add_op(uint64_t *h, const struct op *o) {
     const float factors[] = {o->embed.factor, o->scale.factor, o->softcap.cap, o->temperature.weight};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) add(h, (uint64_t)numbers[i]);
     add_floats(h, factors, sizeof factors / sizeof *factors);
+    if (o->kind == OP_ADD_VECTOR) add(h, (uint64_t)o->vector.at);
     if (o->kind == OP_CLAMP) add_floats(h, (const float[]){o->clamp.least, o->clamp.most}, 2);
 }
 

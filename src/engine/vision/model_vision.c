@@ -25,6 +25,11 @@ static rn_status check_fit(const rn_model *m, const struct vision_files *v, rn_e
     if (v->info.n_embd_out != h->n_embd)
         return fail(err, RN_E_FORMAT, "%s: pictures become vectors of %" PRId32 " numbers, %s reads %" PRId32,
                     package_path(v->tower), v->info.n_embd_out, package_path(m->pkg), h->n_embd);
+    if (v->info.n_deepstack != h->n_deepstack)
+        return fail(err, RN_E_FORMAT,
+                    "%s: features of %" PRId32 " layers are added to layers, %s adds those of %" PRId32
+                    " (n_deepstack_layers)",
+                    package_path(v->tower), v->info.n_deepstack, package_path(m->pkg), h->n_deepstack);
     if (v->info.image_token >= h->n_vocab)
         return fail(err, RN_E_FORMAT, "%s: token %" PRId32 " stands for pictures, %s has 0..%" PRId32,
                     package_path(v->tower), v->info.image_token, package_path(m->pkg), h->n_vocab - 1);
@@ -83,7 +88,7 @@ static rn_status prepare(rn_engine *e, struct model_slot *l, rn_error *err) {
         l->vision = l->weights_of->vision;
         return RN_OK;
     }
-    if (l->program && model_program(l->program)->n_vector != l->m->vision.info.n_embd_out)
+    if (l->program && model_program(l->program)->n_vector != vision_n_vector(&l->m->vision.info))
         return fail(err, RN_E_UNSUPPORTED, "%s: architecture '%s' takes no input vectors, so no pictures",
                     package_path(l->m->pkg), package_hparams(l->m->pkg)->arch);
     const struct vision_spec spec = {.n_threads = pool_n_threads(e->threads),

@@ -34,7 +34,7 @@ struct block {
 struct vision {
     const struct vision_files *files;
     struct block *blocks; // [max_patches / n_merge^2] of a tower with windows; NULL: rows are in the picture's order
-    struct part tower, projector;
+    struct part tower, projector, deepstack[VISION_MAX_DEEPSTACK];
     pool *threads;
     mutex lock;       // around a picture
     mutex store_lock; // around the store; taken after the other one
@@ -45,7 +45,8 @@ struct vision {
 
 // ---- open and close -----------------------------------------------------------------------------------------------------
 
-static rn_status open_part(struct part *p, const package *pkg, int32_t n_rows, const struct vision *v,
+// n_taps: of info.deepstack.
+static rn_status open_part(struct part *p, const package *pkg, int32_t n_rows, int32_t n_taps, const struct vision *v,
                            const struct vision_spec *spec, rn_error *err) {
     const struct backend_spec b = {.threads = v->threads, .kernels = spec->kernels, .keeps_rows = spec->keeps_rows};
     p->config = (struct lm_config){.n_ctx = n_rows,
@@ -54,7 +55,7 @@ static rn_status open_part(struct part *p, const package *pkg, int32_t n_rows, c
                                    .max_seqs = 1,
                                    .n_pages = (int32_t)ceil_div((size_t)n_rows, KV_PAGE) + 1};
     for (int32_t g = 0; g < PROGRAM_MAX_GROUPS; g++) p->config.codec[g] = KV_F32;
-    rn_status st = model_build_vision(pkg, &p->model, err);
+    rn_status st = model_build_vision(pkg, v->files->info.deepstack, n_taps, &p->model, err);
     if (st == RN_OK) st = backend_open(&b, &p->backend, err);
     if (st != RN_OK) return st;
     const struct program *const program = model_program(p->model);
@@ -97,8 +98,11 @@ rn_status vision_create(const struct vision_files *files, const struct vision_sp
     v->has_lock = st == RN_OK;
     if (st == RN_OK) v->has_store_lock = (st = mutex_init(&v->store_lock, err)) == RN_OK;
     if (st == RN_OK) st = pool_create(spec->n_threads, &v->threads, err);
-    if (st == RN_OK) st = open_part(&v->tower, files->tower, vision_most_rows(&files->info), v, spec, err);
-    if (st == RN_OK) st = open_part(&v->projector, files->projector, vision_most_out(&files->info), v, spec, err);
+    const struct vision_info *const info = &files->info;
+    if (st == RN_OK) st = open_part(&v->tower, files->tower, vision_most_rows(info), info->n_deepstack, v, spec, err);
+    if (st == RN_OK) st = open_part(&v->projector, files->projector, vision_most_out(info), 0, v, spec, err);
+    for (int32_t i = 0; st == RN_OK && i < info->n_deepstack; i++)
+        st = open_part(&v->deepstack[i], files->deepstack[i], vision_most_out(info), 0, v, spec, err);
     if (st == RN_OK)
         *out = v;
     else
@@ -115,11 +119,16 @@ static uint64_t part_bytes(const struct part *p) {
     return n;
 }
 
-uint64_t vision_bytes(const struct vision *v) { return part_bytes(&v->tower) + part_bytes(&v->projector); }
+uint64_t vision_bytes(const struct vision *v) {
+    uint64_t n = part_bytes(&v->tower) + part_bytes(&v->projector);
+    for (int32_t i = 0; i < v->files->info.n_deepstack; i++) n += part_bytes(&v->deepstack[i]);
+    return n;
+}
 
 rn_status vision_load(struct vision *v, rn_error *err) {
     const struct vision_info *const info = &v->files->info;
-    const rn_status st = load_part(&v->tower, err);
+    rn_status st = load_part(&v->tower, err);
+    for (int32_t i = 0; st == RN_OK && i < info->n_deepstack; i++) st = load_part(&v->deepstack[i], err);
     if (st == RN_OK && info->window) {
         const size_t n = (size_t)(info->max_patches / (info->n_merge * info->n_merge));
         v->blocks = mem_calloc(n, sizeof *v->blocks);
@@ -134,6 +143,7 @@ void vision_destroy(struct vision *v) {
     mem_free(v->blocks);
     close_part(&v->tower);
     close_part(&v->projector);
+    for (size_t i = 0; i < VISION_MAX_DEEPSTACK; i++) close_part(&v->deepstack[i]);
     pool_destroy(v->threads);
     if (v->has_store_lock) mutex_destroy(&v->store_lock);
     if (v->has_lock) mutex_destroy(&v->lock);
@@ -177,22 +187,6 @@ static void order_blocks(struct vision *v, struct vision_grid g) {
         }
 }
 
-// values: of one view
-static void put_patches(struct vision *v, const struct pixels *p, const float *values, struct vision_grid g) {
-    const struct vision_info *const info = &v->files->info;
-    if (info->grid)
-        cut_patches(v, values, g, p->shape[p->n_dims - 2], p->shape[p->n_dims - 1]);
-    else if (!v->blocks)
-        memcpy(v->tower.in, values, (size_t)(g.rows * g.cols) * (size_t)info->n_numbers * sizeof *values);
-    else {
-        const size_t n_block = (size_t)(info->n_merge * info->n_merge) * (size_t)info->n_numbers,
-                     n = (size_t)(g.rows * g.cols) * (size_t)info->n_numbers / n_block;
-        order_blocks(v, g);
-        for (size_t i = 0; i < n; i++)
-            memcpy(v->tower.in + i * n_block, values + (size_t)v->blocks[i].from * n_block, n_block * sizeof *values);
-    }
-}
-
 // The place of a patch in a grid whose patches lie in blocks.
 static void set_place(const struct vision_info *info, struct vision_grid g, int32_t i, int32_t coord[3]) {
     const int32_t m = info->n_merge, block = i / (m * m), within = i % (m * m), n_blocks = g.cols / m;
@@ -206,12 +200,61 @@ static int32_t row_of(const struct block *blocks, int32_t unit, int32_t i) {
     return blocks ? blocks[i / unit].from * unit + i % unit : i;
 }
 
-// Runs the program over the first n rows of p->in, which see each other, and copies their hidden states to out. grid: rows have their
-// places in it as coordinates; NULL: they have none.
-static rn_status run_part(struct vision *v, struct part *p, size_t n, const struct vision_grid *grid, float *out,
+// The embedding of a place between the four around it, added up in the order of transformers' taps.
+static void put_place(const struct vision *v, struct vision_grid g, int32_t row, int32_t col, float *to) {
+    const int32_t side = v->files->info.n_places, at[2] = {row, col}, of[2] = {g.rows, g.cols};
+    const size_t n = (size_t)v->tower.lm->n_embd;
+    const float *const places = model_places(v->tower.model);
+    int32_t taps[2][2];
+    float weights[2][2];
+    for (int d = 0; d < 2; d++) {
+        const float place = (float)at[d] * (float)(side - 1) / (float)(of[d] > 1 ? of[d] - 1 : 1),
+                    first = floorf(place), share = place - first;
+        taps[d][0] = (int32_t)first, taps[d][1] = taps[d][0] + (taps[d][0] < side - 1);
+        weights[d][0] = 1 - share, weights[d][1] = share;
+    }
+    for (size_t i = 0; i < n; i++) {
+        float sum = 0;
+        for (int y = 0; y < 2; y++)
+            for (int x = 0; x < 2; x++)
+                sum += places[(size_t)(taps[0][y] * side + taps[1][x]) * n + i] * (weights[0][y] * weights[1][x]);
+        to[i] = sum;
+    }
+}
+
+// values: of one view, patch by patch
+static void put_patches(struct vision *v, const struct pixels *p, const float *values, struct vision_grid g) {
+    const struct vision_info *const info = &v->files->info;
+    const size_t n_row = (size_t)v->tower.lm->n_vector, n = (size_t)info->n_numbers;
+    if (info->grid) {
+        cut_patches(v, values, g, p->shape[p->n_dims - 2], p->shape[p->n_dims - 1]);
+        return;
+    }
+    if (v->blocks) order_blocks(v, g);
+    for (int32_t i = 0; i < g.rows * g.cols; i++) {
+        const int32_t from = row_of(v->blocks, info->n_merge * info->n_merge, i);
+        float *const to = v->tower.in + (size_t)i * n_row;
+        memcpy(to, values + (size_t)from * n, n * sizeof *to);
+        if (info->n_places) {
+            int32_t place[3];
+            set_place(info, g, from, place);
+            put_place(v, g, place[1], place[2], to + n);
+        }
+    }
+}
+
+// Where rows go: `n` of them, `stride` numbers apart.
+struct to_rows {
+    float *at;
+    size_t n, stride;
+};
+
+// Runs the program over the first rows of p->in, which see each other, and copies their hidden states to `to`; those of taps follow, each as many. grid:
+// rows have their places in it as coordinates; NULL: they have none.
+static rn_status run_part(struct vision *v, struct part *p, const struct vision_grid *grid, struct to_rows to,
                           rn_error *err) {
-    const size_t n_in = (size_t)p->lm->n_vector, n_out = (size_t)p->lm->n_embd;
-    const int32_t unit = v->files->info.n_merge * v->files->info.n_merge;
+    const size_t n_in = (size_t)p->lm->n_vector, n_out = (size_t)p->lm->n_embd, n = to.n;
+    const int32_t unit = v->files->info.n_merge * v->files->info.n_merge, n_taps = p->lm->n_taps;
     const struct block *const blocks = grid ? v->blocks : NULL;
     const uint64_t step = hash_u64(++v->n_steps, 0); // no two steps have anything in common
     int32_t seq;
@@ -228,12 +271,17 @@ static rn_status run_part(struct vision *v, struct part *p, size_t n, const stru
             const struct block *const block = &blocks[(int32_t)i / unit];
             p->inputs[i].area_first = block->first, p->inputs[i].area_end = block->end;
         }
-        p->rows[i].seq = seq, p->rows[i].parent = LM_APPEND, p->rows[i].want = LM_WANT_HIDDEN;
+        p->rows[i].seq = seq, p->rows[i].parent = LM_APPEND;
+        p->rows[i].want = LM_WANT_HIDDEN | (n_taps ? LM_WANT_TAPS : 0);
         p->rows[i].input = &p->inputs[i];
     }
     st = lm_step(p->lm, p->rows, n, NULL, err);
-    for (size_t i = 0; st == RN_OK && i < n; i++)
-        memcpy(out + (size_t)row_of(blocks, unit, (int32_t)i) * n_out, lm_hidden(p->lm, i), n_out * sizeof *out);
+    for (size_t i = 0; st == RN_OK && i < n; i++) {
+        float *const row = to.at + (size_t)row_of(blocks, unit, (int32_t)i) * to.stride;
+        memcpy(row, lm_hidden(p->lm, i), n_out * sizeof *row);
+        for (int32_t k = 0; k < n_taps; k++)
+            memcpy(row + (size_t)(k + 1) * n * to.stride, lm_tap(p->lm, i, k), n_out * sizeof *row);
+    }
     lm_seq_free(p->lm, seq);
     return st;
 }
@@ -253,11 +301,11 @@ static void put_means(const float *features, struct vision_grid g, size_t merge,
 }
 
 // Features as rows of the projector: neighbours side by side, zeros where the grid ends.
-static void put_features(struct vision *v, const float *features, struct vision_grid g) {
+static void put_features(const struct vision *v, const struct part *p, const float *features, struct vision_grid g) {
     const struct vision_info *const info = &v->files->info;
     const size_t rows = (size_t)g.rows, cols = (size_t)g.cols, merge = (size_t)info->n_merge,
                  n = (size_t)v->tower.lm->n_embd;
-    float *to = v->projector.in;
+    float *to = p->in;
     if (!info->grid) { // they lie in blocks
         memcpy(to, features, rows * cols * n * sizeof *to);
         return;
@@ -308,17 +356,23 @@ static rn_status check_finite(const struct vision *v, const struct vision_rows *
     return RN_OK;
 }
 
-// One view. features: of the tower; projected: NULL, or of the projector.
+// One view. features: of the tower, then those of taps; projected: NULL, or of the projectors.
 static rn_status encode_view(struct vision *v, const struct pixels *p, size_t view, struct vision_grid g,
                              float *features, float *projected, rn_error *err) {
     const struct vision_info *const info = &v->files->info;
     const bool has_places = model_program(v->tower.model)->n_coords > 0;
+    const struct to_rows to = {features, (size_t)vision_n_rows(info, g), (size_t)v->tower.lm->n_embd};
     put_patches(v, p, p->values + view * pixels_of_view(p), g);
-    const rn_status st =
-        run_part(v, &v->tower, (size_t)vision_n_rows(info, g), has_places ? &g : NULL, features, err);
-    if (st != RN_OK || !projected) return st;
-    put_features(v, features, g);
-    return run_part(v, &v->projector, (size_t)vision_n_out(info, g), NULL, projected, err);
+    rn_status st = run_part(v, &v->tower, has_places ? &g : NULL, to, err);
+    for (int32_t i = 0; st == RN_OK && projected && i <= info->n_deepstack; i++) {
+        struct part *const by = i ? &v->deepstack[i - 1] : &v->projector;
+        put_features(v, by, features + (size_t)i * to.n * to.stride, g);
+        st = run_part(v, by, NULL,
+                      (struct to_rows){projected + i * info->n_embd_out, (size_t)vision_n_out(info, g),
+                                       (size_t)vision_n_vector(info)},
+                      err);
+    }
+    return st;
 }
 
 static void drop(struct vision_rows *r) {
@@ -333,10 +387,16 @@ static rn_status begin_rows(struct vision_rows *out, size_t n, size_t width, rn_
 
 static rn_status encode_features(struct vision *v, const struct pixels *p, struct vision_grid g,
                                  struct vision_rows *out, rn_error *err) {
-    const size_t n_each = (size_t)vision_n_rows(&v->files->info, g), width = (size_t)v->tower.lm->n_embd;
-    rn_status st = begin_rows(out, p->n_views * n_each, width, err);
-    for (size_t i = 0; i < p->n_views && st == RN_OK; i++)
-        st = encode_view(v, p, i, g, out->values + i * n_each * width, NULL, err);
+    const struct vision_info *const info = &v->files->info;
+    const size_t n_each = (size_t)vision_n_rows(info, g), width = (size_t)v->tower.lm->n_embd;
+    struct vision_rows view = {0};
+    rn_status st = begin_rows(&view, n_each * (size_t)(1 + info->n_deepstack), width, err);
+    if (st == RN_OK) st = begin_rows(out, p->n_views * n_each, width, err);
+    for (size_t i = 0; i < p->n_views && st == RN_OK; i++) {
+        st = encode_view(v, p, i, g, view.values, NULL, err);
+        memcpy(out->values + i * n_each * width, view.values, n_each * width * sizeof *out->values);
+    }
+    drop(&view);
     return st;
 }
 
@@ -344,9 +404,10 @@ static rn_status encode_features(struct vision *v, const struct pixels *p, struc
 static rn_status encode_projected(struct vision *v, const struct pixels *p, struct vision_grid g,
                                   struct vision_rows *out, rn_error *err) {
     const struct vision_info *const info = &v->files->info;
-    const size_t n_each = (size_t)vision_n_out(info, g), width = (size_t)v->projector.lm->n_embd;
+    const size_t n_each = (size_t)vision_n_out(info, g), width = (size_t)vision_n_vector(info),
+                 n_rows = (size_t)vision_n_rows(info, g);
     struct vision_rows features = {0}, views = {0};
-    rn_status st = begin_rows(&features, (size_t)vision_n_rows(info, g), (size_t)v->tower.lm->n_embd, err);
+    rn_status st = begin_rows(&features, n_rows * (size_t)(1 + info->n_deepstack), (size_t)v->tower.lm->n_embd, err);
     if (st == RN_OK) st = begin_rows(&views, p->n_views * n_each, width, err);
     for (size_t i = 0; i < p->n_views && st == RN_OK; i++)
         st = encode_view(v, p, i, g, features.values, views.values + i * n_each * width, err);

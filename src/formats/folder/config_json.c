@@ -353,6 +353,21 @@ static rn_status check_sections(const struct hf_config *c, rn_error *err) {
     return RN_OK;
 }
 
+static rn_status read_deepstack(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char member[] = "deepstack_visual_indexes";
+    const struct json_node *const vision = json_member(root, "vision_config"), *const list =
+                                                                                   vision &&
+                                                                                           vision->kind == JSON_OBJECT
+                                                                                       ? json_member(vision, member)
+                                                                                       : NULL;
+    if (!c->arch->has_deepstack || !vision) return RN_OK;
+    if (list && (list->kind != JSON_ARRAY || list->n_items > VISION_MAX_DEEPSTACK))
+        return fail(err, RN_E_FORMAT, "member vision_config.%s: is no list of 0..%d layers", member,
+                    VISION_MAX_DEEPSTACK);
+    c->raw.hp.n_deepstack = list ? (int32_t)list->n_items : 3; // Qwen3VLVisionConfig's
+    return RN_OK;
+}
+
 // Where transformers' class rotates whole heads, whatever config.json says, a part is refused.
 static rn_status check_partial(const struct hf_config *c, rn_error *err) {
     if (c->raw.partial_rotary == 0 || c->raw.partial_rotary == 1 || c->arch->rotates_part) return RN_OK;
@@ -482,6 +497,7 @@ rn_status config_read(struct hf_config *c, const struct json_tree *text, struct 
     if (st == RN_OK) st = read_table(c, &o, p, err);
     if (st == RN_OK) st = check_positions(c, o.root, err);
     if (st == RN_OK) st = read_classes(c, o.root, err);
+    if (st == RN_OK) st = read_deepstack(c, whole, err);
     if (st == RN_OK) st = read_routing(c, o.root, err);
     if (st == RN_OK) st = read_llama4(c, o.root, err);
     if (st == RN_OK) st = read_switches(c, o.root, err);

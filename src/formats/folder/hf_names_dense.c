@@ -224,7 +224,7 @@ static const struct hf_arch archs[] = {
      .windows_off = true, TENSORS(qwen2)},
     {"Qwen3ForCausalLM", "qwen3", "qwen3", "model.", SILU, HF_UNTIED, .windows_off = true, TENSORS(qwen3)},
     {"Qwen3VLForConditionalGeneration", "qwen3_vl_text", "qwen3vl", "model.", SILU, HF_UNTIED, .windows_off = true,
-     TENSORS(qwen3)},
+     .has_deepstack = true, TENSORS(qwen3)},
     {"GemmaForCausalLM", "gemma", "gemma", "model.", GELU_TANH " " GELU,
      TENSORS(gemma)}, // its "gelu" means the tanh form, too
     {"Gemma2ForCausalLM", "gemma2", "gemma2", "model.", GELU_TANH, TENSORS(gemma2)},

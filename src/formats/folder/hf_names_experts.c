@@ -127,7 +127,7 @@ static const struct hf_arch archs[] = {
     {"Qwen3MoeForCausalLM", "qwen3_moe", "qwen3moe", "model.", SILU, HF_UNTIED, .windows_off = true,
      TENSORS(qwen3moe)},
     {"Qwen3VLMoeForConditionalGeneration", "qwen3_vl_moe_text", "qwen3vlmoe", "model.", SILU, HF_UNTIED,
-     .windows_off = true, TENSORS(qwen3vlmoe)},
+     .windows_off = true, .has_deepstack = true, TENSORS(qwen3vlmoe)},
     {"OlmoeForCausalLM", "olmoe", "olmoe", "model.", SILU, HF_UNTIED, TENSORS(olmoe)},
     {"GptOssForCausalLM", "gpt_oss", "gpt-oss", "model.", SILU, HF_UNTIED | HF_ATTENTION_BIAS, TENSORS(gptoss)},
     {"DeepseekV2ForCausalLM", "deepseek_v2", "deepseek2", "model.", SILU, HF_UNTIED | HF_ROPE_PAIRS,

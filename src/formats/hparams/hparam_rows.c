@@ -1,6 +1,7 @@
 // formats/hparams/hparam_rows.c - the table of hyper-parameters; see hparams.h. GGUF's names are
 // from ggml's docs/gguf.md and llama.cpp's src/llama-arch.cpp.
 #include "formats/hparams/hparams.h"
+#include "formats/limits.h"
 #include "tensor/act_fn.h"
 #include <stdio.h>
 #include <string.h>
@@ -117,6 +118,7 @@ const struct hparam_row hparam_rows[] = {
     {AT(hp.expert_weights_scale), FLOAT, 1e-6, 1e6, OR_NONE, KEY("expert_weights_scale"), MEMBER("routed_scaling_factor")},
     {AT(n_leading_dense), INT, 0, 1024, KEY("leading_dense_block_count"), MEMBER("first_k_dense_replace", "num_dense_layers", "moe_layer_start_index")},
     {AT(moe_step), INT, 1, 1024, OR_NONE, KEY("interleave_moe_layer_step"), MEMBER("interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_interval")},
+    {AT(hp.n_deepstack), INT, 1, VISION_MAX_DEEPSTACK, OR_NONE, KEY("n_deepstack_layers")},
     {AT(n_nextn), INT, 0, 64, KEY("nextn_predict_layers"), MEMBER("num_nextn_predict_layers", "mtp_num_hidden_layers")},
 
     {AT(hp.q_lora_rank), INT, 1, MAX_WIDTH, OR_NONE, KEY("attention.q_lora_rank"), MEMBER("q_lora_rank")},

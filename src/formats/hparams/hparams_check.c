@@ -30,6 +30,9 @@ void hparams_begin(struct raw_hparams *raw) {
 
 static rn_status check_counts(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
+    if (hp->n_deepstack > hp->n_layer)
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " layers",
+                    hparam_name_at(raw, AT(hp.n_deepstack)).text, hp->n_deepstack, hp->n_layer);
     if (raw->facts->recurrent == RECURRENT_ALL) {
         hp->n_head = hp->n_head_kv = hp->head_dim = 0;
         if (!raw->facts->wkv) hp->n_ff = 0;

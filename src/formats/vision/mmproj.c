@@ -20,6 +20,8 @@ static const struct mmproj_kind kinds[] = {
     {"Idefics3", "idefics3", "<image>", .is_linear = true},
     {"Qwen2-VL", "qwen2vl_merger", "<|image_pad|>", .has_frames = true},
     {"Qwen2.5-VL", "qwen2.5vl_merger", "<|image_pad|>", .has_frames = true, .has_windows = true},
+    {"Qwen3-VL", "qwen3vl_merger", "<|image_pad|>", .has_frames = true, .has_places = true},
+    {"Qwen3.5", "qwen3vl_merger", "<|image_pad|>", .has_frames = true, .has_places = true},
     {"Gemma 3", "gemma3", "<image_soft_token>", .has_means = true},
     {"InternVL", "internvl", "<IMG_CONTEXT>", .is_internvit = true},
     {"Pixtral", "pixtral", "[IMG]", .is_pixtral = true},
@@ -42,6 +44,9 @@ static const struct mmproj_name names[] = {
     {"internvl", "mm.model.mlp.3.", "mm.2."},
     {"pixtral", "mm.1.", "mm.0."},
 };
+
+const struct mmproj_deepstack_name mmproj_deepstack_names[MMPROJ_N_DEEPSTACK_NAMES] = {
+    {"norm.", "mm.input_norm."}, {"fc1.", "mm.0."}, {"fc2.", "mm.2."}};
 
 const struct mmproj_name *mmproj_name_of(const struct mmproj_kind *kind, const char *name, bool in_file) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -119,7 +124,8 @@ static rn_status read_kind(struct reading *r, rn_error *err) {
     if (!r->kind)
         return fail(
             err, RN_E_UNSUPPORTED,
-            "key clip.projector_type: '%.*s' is not supported: mlp, idefics3, gemma3, internvl, pixtral, qwen2vl_merger and qwen2.5vl_merger are",
+            "key clip.projector_type: '%.*s' is not supported: mlp, idefics3, gemma3, internvl, pixtral, qwen2vl_merger, "
+            "qwen2.5vl_merger and qwen3vl_merger are",
             gguf_shown(type.s, type.n), type.s);
     if (r->kind == &kinds[0] && gguf_find(&r->g, MMPROJ_MOST_TILES)) r->kind = mmproj_kind_of("LLaVA-OneVision");
     if (r->kind == &kinds[0] && gguf_find(&r->g, "clip.vision.image_grid_pinpoints"))
@@ -138,13 +144,14 @@ static rn_status read_activations(struct reading *r, rn_error *err) {
     if (st != RN_OK) return st;
     if (r->kind->is_pixtral    ? silu == gelu
         : r->kind->has_windows ? !silu || gelu
-                               : silu || (gelu && r->kind->has_frames))
+                               : silu || (gelu && r->kind->has_frames && !r->kind->has_places))
         return fail(err, RN_E_UNSUPPORTED, "key clip.use_%s: is not supported with %s",
                     silu != r->kind->has_windows ? "silu" : "gelu", r->kind->projector);
     const bool is_joined = has_tensor(&r->g, "v.blk.0.attn_qkv.weight");
     snprintf(r->tower, sizeof r->tower, "%s",
              r->kind->is_pixtral     ? silu ? "pixtral_vit_silu_pairs" : "pixtral_vit_gelu_pairs"
              : r->kind->is_internvit ? has_tensor(&r->g, "v.blk.0.ln1.bias") ? "internvit" : "internvit_rms"
+             : r->kind->has_places   ? "qwen3_vit_gelu_tanh"
              : r->kind->has_windows  ? is_joined ? "qwen25_vit" : "qwen25_vit_split"
              : r->kind->has_frames   ? is_joined ? "qwen2_vit" : "qwen2_vit_split"
              : gelu                  ? "vit_gelu_tanh"
@@ -156,6 +163,35 @@ static rn_status read_activations(struct reading *r, rn_error *err) {
                                   : "mlp_gelu");
     st = read_name(&r->g, MMPROJ_TOWER, r->tower, sizeof r->tower, err);
     return st == RN_OK ? read_name(&r->g, MMPROJ_PROJECTOR, r->projector, sizeof r->projector, err) : st;
+}
+
+// The square of places, as large as its tensor, and the layers whose features are projected, too.
+static rn_status read_places(struct reading *r, int32_t n_layer, rn_error *err) {
+    static const char name[] = "v.position_embd.weight", key[] = "clip.vision.is_deepstack_layers";
+    struct vision_info *const info = &r->v->info;
+    const struct gguf_pair *list = NULL;
+    uint64_t n = 0;
+    bool found;
+    for (size_t i = 0; i < r->g.n_tensors; i++) {
+        const struct gguf_record *const t = &r->g.records[i];
+        if (t->n_name == sizeof name - 1 && memcmp(t->name, name, t->n_name) == 0 && t->n_dims == 2) n = t->dims[1];
+    }
+    while ((uint64_t)(info->n_places + 1) * (uint64_t)(info->n_places + 1) <= n &&
+           info->n_places * info->n_places < VISION_MAX_ROWS)
+        info->n_places++;
+    if (n == 0 || (uint64_t)info->n_places * (uint64_t)info->n_places != n)
+        return fail(err, RN_E_FORMAT, "tensor %s: %" PRIu64 " rows are no square of 1..%d", name, n, VISION_MAX_ROWS);
+    const rn_status st = gguf_get_array(&r->g, key, GGUF_BOOL, &list, &found, err);
+    if (st != RN_OK || !found) return st;
+    if (list->n > (uint64_t)n_layer)
+        return fail(err, RN_E_FORMAT, "key %s: %" PRIu64 " layers of %" PRId32, key, list->n, n_layer);
+    for (uint64_t l = 0; l < list->n; l++) {
+        if (!list->value[l]) continue;
+        if (info->n_deepstack == VISION_MAX_DEEPSTACK)
+            return fail(err, RN_E_LIMIT, "key %s: more than %d layers", key, VISION_MAX_DEEPSTACK);
+        info->deepstack[info->n_deepstack++] = (int32_t)l;
+    }
+    return RN_OK;
 }
 
 static rn_status read_numbers(struct reading *r, int32_t *n_layer, rn_error *err) {
@@ -185,6 +221,7 @@ static rn_status read_numbers(struct reading *r, int32_t *n_layer, rn_error *err
     int64_t token = -1;
     if (st == RN_OK) st = gguf_get_int(g, MMPROJ_TOKEN, 0, INT32_MAX, &token, &found, err);
     info->image_token = (int32_t)token;
+    if (st == RN_OK && r->kind->has_places) st = read_places(r, *n_layer, err);
     if (st == RN_OK) st = vision_set_grid(info, side, r->kind->has_frames || r->kind->is_pixtral, err);
     if (r->kind->is_pixtral) info->n_numbers = 3 * info->patch_size * info->patch_size, r->side = (uint32_t)side;
     return st;
@@ -395,6 +432,23 @@ static void flatten(struct tensor_claim *claim, uint64_t dims[2]) {
     claim->n_dims = 2;
 }
 
+// The projector of features of a layer whose tensor it is, which gets its name here; NULL: it is none, or of a layer that has none.
+static struct package *deepstack_of(const struct reading *r, char name[128]) {
+    int32_t layer;
+    int at = 0;
+    if (sscanf(name, "v.deepstack.%5" SCNd32 ".%n", &layer, &at) != 1 || at == 0) return NULL;
+    for (int32_t i = 0; i < r->v->info.n_deepstack; i++)
+        for (size_t k = 0; k < MMPROJ_N_DEEPSTACK_NAMES && layer == r->v->info.deepstack[i]; k++) {
+            const char *const rest = behind_front(name + at, mmproj_deepstack_names[k].file);
+            char own[128];
+            if (!rest) continue;
+            snprintf(own, sizeof own, "%s%.80s", mmproj_deepstack_names[k].own, rest);
+            memcpy(name, own, sizeof own);
+            return r->v->deepstack[i];
+        }
+    return NULL;
+}
+
 static rn_status add_tensor(struct reading *r, const struct gguf_record *t, rn_error *err) {
     struct tensor_claim claim;
     char name[128];
@@ -405,7 +459,10 @@ static rn_status add_tensor(struct reading *r, const struct gguf_record *t, rn_e
     own_name(r, t, name);
     if (strcmp(name, MMPROJ_BREAK) == 0) return RN_OK; // the text model has it
     const bool is_tower = is_of("v.", t) && strcmp(name, "model.image_newline") != 0;
-    struct package *const p = is_tower ? r->v->tower : r->v->projector;
+    struct package *const deep = r->kind->has_places ? deepstack_of(r, name) : NULL, *const p = deep ? deep
+                                                                                                : is_tower
+                                                                                                    ? r->v->tower
+                                                                                                    : r->v->projector;
     if (is_tower && layer_of(name) >= r->v->tower->hparams.n_layer) return RN_OK;
     if (strcmp(name, "v.post_ln.weight") == 0 || strcmp(name, "v.post_ln.bias") == 0)
         if (!r->c.has_post_norm) return RN_OK;
@@ -450,6 +507,8 @@ static rn_status join_frames(struct reading *r, rn_error *err) {
 
 static rn_status add_tensors(struct reading *r, rn_error *err) {
     rn_status st = package_reserve_tensors(r->v->tower, r->g.n_tensors, err);
+    for (int32_t i = 0; st == RN_OK && i < r->v->info.n_deepstack; i++)
+        st = package_reserve_tensors(r->v->deepstack[i], r->g.n_tensors, err);
     if (st == RN_OK) st = package_reserve_tensors(r->v->projector, r->g.n_tensors, err);
     for (size_t i = 0; st == RN_OK && i < r->g.n_tensors; i++) {
         const struct gguf_record *const t = &r->g.records[i];
@@ -457,6 +516,18 @@ static rn_status add_tensors(struct reading *r, rn_error *err) {
         st = add_tensor(r, t, err);
         if (st != RN_OK) return fail_in(err, st, "tensor %.*s", gguf_shown(t->name, t->n_name), t->name);
     }
+    return st;
+}
+
+// The same file, once more for each.
+static rn_status open_deepstack(struct vision_files *v, rn_error *err) {
+    const struct package_options o = {.load = FILE_LOAD_MAP};
+    const struct package_file *const file = &v->tower->files[0];
+    const struct package_bytes bytes = {file->path, file->map.data, file->map.size};
+    rn_status st = vision_create_deepstack(v, file->path, err);
+    for (int32_t i = 0; st == RN_OK && i < v->info.n_deepstack; i++)
+        st = file->is_ours ? package_open_files(v->deepstack[i], &file->path, 1, &o, err)
+                           : package_take_bytes(v->deepstack[i], &bytes, 1, err);
     return st;
 }
 
@@ -486,10 +557,11 @@ static rn_status load(struct reading *r, rn_error *err) {
         st = fail(err, RN_E_FORMAT,
                   "key clip.vision.projector.scale_factor: %" PRId32 " is more than %" PRId32 " patches",
                   info->n_merge, info->grid);
-    if (!r->kind->has_means && !has_merger(r)) r->c.projector_eps = 0;
+    if (!r->kind->has_means && !has_merger(r) && !r->kind->has_places) r->c.projector_eps = 0;
     if (r->kind->has_frames || r->kind->is_pixtral) r->h.rope_theta = 10000;
     if (st == RN_OK) st = vision_set_tower(r->v->tower, &r->h, r->tower, info, n_layer, layer, err);
     if (st == RN_OK && r->kind->has_windows) st = set_windows(r, err);
+    if (st == RN_OK) st = open_deepstack(r->v, err);
     if (st != RN_OK) return st;
     r->is_older = is_older(r);
     r->c.projector = r->projector;

@@ -16,7 +16,8 @@
 #define MMPROJ_EPS        "runnel.vision.projector_epsilon" // where it is not the tower's
 #define MMPROJ_BREAK                                                                                                 \
     "v.token_embd.img_break" // Pixtral's: the text model's embedding of [IMG_BREAK], which others read
-#define MMPROJ_PATCH_SECOND "v.patch_embd.weight.1" // of the second of two equal frames
+#define MMPROJ_DEEPSTACK    "v.deepstack.%" PRId32 "." // front of what projects the features of a layer
+#define MMPROJ_PATCH_SECOND "v.patch_embd.weight.1"    // of the second of two equal frames
 
 // The forms of llama.cpp that families have.
 struct mmproj_kind {
@@ -29,8 +30,15 @@ struct mmproj_kind {
     bool is_internvit;     // its tower, and a norm and two matrices over neighbours
     bool has_windows;      // Qwen2.5-VL's tower
     bool has_frames;       // patches of two equal frames, a convolution for each
+    bool has_places;       // Qwen3-VL's: places that are interpolated, and features of several layers
     bool is_map;           // VISION_AS_MAP
 };
+// Names of such a projector's tensors in the file, behind that, and here.
+struct mmproj_deepstack_name {
+    const char *file, *own;
+};
+enum { MMPROJ_N_DEEPSTACK_NAMES = 3 };
+extern const struct mmproj_deepstack_name mmproj_deepstack_names[MMPROJ_N_DEEPSTACK_NAMES];
 const struct mmproj_kind *mmproj_kind_of(const char *family); // NULL: llama.cpp has no form for it
 // A tensor's name with this projector in the file and here, as fronts of names. NULL: name has none of them. in_file: name is one of the file's.
 struct mmproj_name {

@@ -13,7 +13,9 @@ void vision_set_windows(struct package *p, const bool *sees_all);
 // Patches of pictures of `side` pixels; is_any: of any size, in blocks, two frames each. v has their size. RN_E_LIMIT.
 rn_status vision_set_grid(struct vision_info *v, int32_t side, bool is_any, rn_error *err);
 const struct vision_marks *vision_marks_of(const char *family); // NULL: it has none
-// The projector's, which follow from its tensors; one matrix alone is the second.
+// Packages for v->info.n_deepstack projectors.
+rn_status vision_create_deepstack(struct vision_files *v, const char *path, rn_error *err);
+// The projectors', which follow from its tensors; one matrix alone is the second.
 rn_status vision_set_projector(struct vision_files *v, const struct vision_config *c, rn_error *err);
 // The processor's patches are those of the tower, and not more than these.
 rn_status vision_fit_pipeline(struct vision_files *v, rn_error *err);

@@ -127,7 +127,7 @@ rn_status vision_set_tower(struct package *p, struct hparams *h, const char *arc
         return fail(err, RN_E_FORMAT, "heads of %" PRId32 " numbers: rows and columns rotate a multiple of 4",
                     h->n_rot);
     h->n_vocab = VISION_ROW_KINDS;
-    h->n_ctx_train = vision_most_rows(info);
+    h->n_ctx_train = info->n_places ? info->n_places * info->n_places : vision_most_rows(info);
     h->n_patch = info->n_numbers;
     h->rope_factor = h->rope_attn_factor = 1;
     const rn_status st = set_layers(p, h, n_layer, feature_layer, err);
@@ -445,7 +445,7 @@ static rn_status read_vila(const struct folder *f, const struct json_node *root,
 // What the towers of Qwen2-VL and Qwen2.5-VL share: patches of two equal frames, rotated by row and column; the merger's norm is the tower's last.
 struct qwen_tower {
     struct hparams h;
-    int32_t n_layer;
+    int32_t n_layer; // 0: Qwen2-VL's
 };
 static rn_status read_qwen(const struct json_node *of, const char *width, struct vision_info *info,
                            struct qwen_tower *t, rn_error *err) {
@@ -456,8 +456,9 @@ static rn_status read_qwen(const struct json_node *of, const char *width, struct
                             .n_head = 16,
                             .norm_eps = 1e-6f,
                             .rope_theta = 10000};
-    t->n_layer = 32;
-    info->patch_size = 14, info->n_merge = 2, info->has_coords = true;
+    if (!t->n_layer) t->n_layer = 32;
+    if (!info->patch_size) info->patch_size = 14;
+    info->n_merge = 2, info->has_coords = true;
     info->image_token = 151655; // Qwen2VLConfig's, and Qwen2_5_VLConfig's
     rn_status st = read_count(of, width, VISION_MAX_WIDTH, &t->h.n_embd, err);
     if (st == RN_OK) st = read_count(of, "num_heads", t->h.n_embd, &t->h.n_head, err);
@@ -542,6 +543,83 @@ static rn_status read_qwen25_vl(const struct folder *f, const struct json_node *
     if (st == RN_OK) st = vision_set_tower(v->tower, &t.h, arch, &v->info, t.n_layer, -1, err);
     if (st == RN_OK) vision_set_windows(v->tower, sees_all);
     return st == RN_OK ? RN_OK : fail_in(err, st, "member vision_config");
+}
+
+// Ascending layers; absent: Qwen3VLVisionConfig's.
+static rn_status read_deepstack(const struct json_node *of, int32_t n_layer, struct vision_info *info,
+                                rn_error *err) {
+    static const char name[] = "deepstack_visual_indexes";
+    static const int32_t usual[] = {8, 16, 24};
+    const struct json_node *const list = json_member(of, name);
+    rn_status st = RN_OK;
+    info->n_deepstack = sizeof usual / sizeof *usual;
+    memcpy(info->deepstack, usual, sizeof usual);
+    if (list && (list->kind != JSON_ARRAY || list->n_items > VISION_MAX_DEEPSTACK))
+        return fail(err, RN_E_FORMAT, "member %s: is no list of 0..%d layers", name, VISION_MAX_DEEPSTACK);
+    if (list) info->n_deepstack = (int32_t)list->n_items;
+    const struct json_node *v = list ? json_first(list) : NULL;
+    for (int32_t i = 0; st == RN_OK && v && i < info->n_deepstack; i++, v = json_next(v)) {
+        int64_t layer = 0;
+        st = json_int(v, 0, VISION_MAX_LAYERS - 1, &layer, err);
+        info->deepstack[i] = (int32_t)layer;
+    }
+    for (int32_t i = 0; st == RN_OK && i < info->n_deepstack; i++) {
+        const int32_t layer = info->deepstack[i];
+        if (layer >= n_layer)
+            st = fail(err, RN_E_FORMAT, "layer %" PRId32 " of %" PRId32, layer, n_layer);
+        else if (i > 0 && layer <= info->deepstack[i - 1])
+            st = fail(err, RN_E_UNSUPPORTED, "layer %" PRId32 " is behind layer %" PRId32 ": they must ascend", layer,
+                      info->deepstack[i - 1]);
+    }
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
+}
+
+// The side of the square of places.
+static rn_status read_places(const struct json_node *of, struct vision_info *info, rn_error *err) {
+    int32_t n = 2304; // Qwen3VLVisionConfig's
+    const rn_status st = read_count(of, "num_position_embeddings", VISION_MAX_ROWS, &n, err);
+    info->n_places = 1;
+    while ((info->n_places + 1) * (info->n_places + 1) <= n) info->n_places++;
+    if (st != RN_OK || info->n_places * info->n_places == n) return st;
+    return fail(err, RN_E_FORMAT, "member num_position_embeddings: %" PRId32 " is no square", n);
+}
+
+// The tower of Qwen3-VL and Qwen3.5: places that are interpolated, and features of some layers beside those of the last one.
+static rn_status read_qwen3_tower(const struct json_node *root, bool has_deepstack, struct vision_files *v,
+                                  struct vision_config *out, rn_error *err) {
+    static const struct choice act[] = {{"gelu_pytorch_tanh", "qwen3_vit_gelu_tanh"}, {"gelu", "qwen3_vit_gelu"}};
+    struct qwen_tower t = {.h.n_embd = 1152, .n_layer = 27};
+    struct vision_info *const info = &v->info;
+    const char *arch = "qwen3_vit_gelu_tanh";
+    const struct json_node *of = NULL;
+    info->patch_size = 16;
+    *out = (struct vision_config){
+        .projector = "mlp_gelu", .n_text = 3584, .has_post_norm = true, .projector_eps = 1e-6f};
+    rn_status st = need_object(root, "vision_config", &of, err);
+    if (st == RN_OK) st = read_qwen(of, "hidden_size", info, &t, err);
+    t.h.n_ff = 4304;
+    if (st == RN_OK) st = read_count(of, "intermediate_size", VISION_MAX_WIDTH, &t.h.n_ff, err);
+    if (st == RN_OK) st = read_count(of, "out_hidden_size", VISION_MAX_WIDTH, &out->n_text, err);
+    if (st == RN_OK) st = read_choice(of, "hidden_act", CHOICES(act), &arch, err);
+    if (st == RN_OK) st = read_theta(of, &t.h.rope_theta, err);
+    if (st == RN_OK) st = read_places(of, info, err);
+    if (st == RN_OK && has_deepstack) st = read_deepstack(of, t.n_layer, info, err);
+    if (st == RN_OK) st = vision_set_tower(v->tower, &t.h, arch, info, t.n_layer, -1, err);
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member vision_config");
+}
+
+static rn_status read_qwen3_vl(const struct folder *f, const struct json_node *root, struct vision_files *v,
+                               struct vision_config *out, rn_error *err) {
+    (void)f;
+    return read_qwen3_tower(root, true, v, out, err);
+}
+
+static rn_status read_qwen35(const struct folder *f, const struct json_node *root, struct vision_files *v,
+                             struct vision_config *out, rn_error *err) {
+    (void)f;
+    const rn_status st = read_qwen3_tower(root, false, v, out, err);
+    v->info.image_token = 248056; // Qwen3_5Config's
+    return st;
 }
 
 static const struct vision_marks tile_marks = {.tile = "<fake_token_around_image><row_%d_col_%d>",
@@ -670,6 +748,10 @@ static const struct family {
     {"LlavaLlamaModel", "VILA", read_vila},
     {"Qwen2VLForConditionalGeneration", "Qwen2-VL", read_qwen2_vl},
     {"Qwen2_5_VLForConditionalGeneration", "Qwen2.5-VL", read_qwen25_vl},
+    {"Qwen3VLForConditionalGeneration", "Qwen3-VL", read_qwen3_vl},
+    {"Qwen3VLMoeForConditionalGeneration", "Qwen3-VL", read_qwen3_vl},
+    {"Qwen3_5ForConditionalGeneration", "Qwen3.5", read_qwen35},
+    {"Qwen3_5MoeForConditionalGeneration", "Qwen3.5", read_qwen35},
     {"SmolVLMForConditionalGeneration", "SmolVLM", read_smolvlm},
     {"Idefics3ForConditionalGeneration", "Idefics3", read_smolvlm},
     {"Gemma3ForConditionalGeneration", "Gemma 3", read_gemma3},

@@ -11,8 +11,8 @@
 #include <string.h>
 
 // The projector's numbers follow from its tensors. One matrix alone is the second.
-rn_status vision_set_projector(struct vision_files *v, const struct vision_config *c, rn_error *err) {
-    struct package *const p = v->projector;
+static rn_status set_projector(const struct vision_files *v, struct package *p, const struct vision_config *c,
+                               rn_error *err) {
     const struct tensor_view *const last = package_tensor(p, "mm.2.weight"),
                                     *const first = package_tensor(p, "mm.0.weight"), *const in = first ? first : last;
     const uint64_t n_side = v->info.averages ? 1 : (uint64_t)v->info.n_merge,
@@ -45,9 +45,21 @@ rn_status vision_set_projector(struct vision_files *v, const struct vision_confi
                                   .head_dim = merger ? v->tower->hparams.n_embd : 0,
                                   .q_lora_rank = merger ? v->tower->hparams.n_embd : 0};
     snprintf(p->hparams.arch, sizeof p->hparams.arch, "%s", c->projector);
-    v->info.n_embd_out = c->n_text;
-    v->info.has_newline = package_tensor(p, "model.image_newline");
     return RN_OK;
+}
+
+rn_status vision_set_projector(struct vision_files *v, const struct vision_config *c, rn_error *err) {
+    rn_status st = set_projector(v, v->projector, c, err);
+    for (int32_t i = 0; st == RN_OK && i < v->info.n_deepstack; i++) st = set_projector(v, v->deepstack[i], c, err);
+    v->info.n_embd_out = c->n_text;
+    v->info.has_newline = package_tensor(v->projector, "model.image_newline");
+    return st;
+}
+
+rn_status vision_create_deepstack(struct vision_files *v, const char *path, rn_error *err) {
+    rn_status st = RN_OK;
+    for (int32_t i = 0; st == RN_OK && i < v->info.n_deepstack; i++) st = package_create(path, &v->deepstack[i], err);
+    return st;
 }
 
 // What a folder without a processor means.
@@ -70,10 +82,15 @@ static rn_status load(struct folder *f, struct vision_files *v, struct vision_co
     if (st == RN_OK) st = vision_config_read(f, v, c, err);
     if (st != RN_OK) return st;
     f->sub = c->tower_sub;
-    st = vision_tensors_load(f, VISION_TOWER, c, err);
+    st = vision_tensors_load(f, VISION_TOWER, 0, c, err);
     if (st != RN_OK) return st;
     f->p = v->projector, f->sub = c->projector_sub;
-    st = vision_tensors_load(f, VISION_PROJECTOR, c, err);
+    st = vision_tensors_load(f, VISION_PROJECTOR, 0, c, err);
+    if (st == RN_OK) st = vision_create_deepstack(v, f->path, err);
+    for (int32_t i = 0; st == RN_OK && i < v->info.n_deepstack; i++) {
+        f->p = v->deepstack[i];
+        st = vision_tensors_load(f, VISION_DEEPSTACK, i, c, err);
+    }
     if (st == RN_OK && strcmp(c->projector, "norm_linear") == 0) st = vision_turn_matrix(v->projector, true, err);
     if (st == RN_OK && strncmp(c->projector, "merge_mlp", 9) == 0)
         st = vision_order_merger(v->projector, v->info.n_merge, err);
@@ -174,5 +191,6 @@ rn_status vision_files_from_bytes(const char *name, const struct package_bytes *
 void vision_files_close(struct vision_files *v) {
     package_close(v->tower);
     package_close(v->projector);
+    for (size_t i = 0; i < VISION_MAX_DEEPSTACK; i++) package_close(v->deepstack[i]);
     *v = (struct vision_files){0};
 }

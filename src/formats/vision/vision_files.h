@@ -8,6 +8,7 @@
 #ifndef RN_FORMATS_VISION_VISION_FILES_H
 #define RN_FORMATS_VISION_VISION_FILES_H
 
+#include "formats/limits.h"
 #include "formats/package.h"
 #include "media/pipeline.h"
 
@@ -44,8 +45,14 @@ struct vision_info {
     // zeros below and to the right.
     int32_t n_merge;
     int32_t
-        window;    // blocks of a side of the windows that some of the tower's layers attend within; 0: there are none
-    bool averages; // they become their mean instead, and what is left over is dropped
+        window; // blocks of a side of the windows that some of the tower's layers attend within; 0: there are none
+    // Embeddings of places, n_places x n_places, which are interpolated between for a grid, bilinearly, corner on corner; 0: the tower's own positions
+    // are those of the picture.
+    int32_t n_places;
+    // DeepStack (2406.04334): features behind these layers of the tower, in ascending order, have projectors of their own; a row of the text model has
+    // what they make behind its vector, one after the other.
+    int32_t n_deepstack, deepstack[VISION_MAX_DEEPSTACK];
+    bool averages;    // they become their mean instead, and what is left over is dropped
     bool sees_itself; // a view's rows attend to all of them, in both directions, in the text model
     // M-RoPE (Qwen2-VL, 2409.12191): rows of the text model have coordinates in the picture, and those behind it go on from the largest.
     bool has_coords;
@@ -53,7 +60,7 @@ struct vision_info {
     int32_t most_tiles;               // LLaVA-OneVision: a map of more tiles than these is made smaller; 0: it is not
     bool has_newline;                 // the projector's package has the tensor
     const struct vision_marks *marks; // NULL: none
-    int32_t n_embd_out;               // of the projector's rows
+    int32_t n_embd_out;               // of a projector's rows
     int32_t image_token;              // the text model's token in a picture's place; -1: it is not named
     const char *image_token_name;     // then: its usual text; NULL: unknown
     struct pipeline pipeline;
@@ -64,7 +71,7 @@ struct vision_grid {
 };
 
 struct vision_files {
-    package *tower, *projector;
+    package *tower, *projector, *deepstack[VISION_MAX_DEEPSTACK]; // [info.n_deepstack]
     struct vision_info info;
 };
 
@@ -97,6 +104,9 @@ static inline int32_t vision_most_out(const struct vision_info *v) {
     return v->grid ? vision_n_out(v, (struct vision_grid){v->grid, v->grid})
                    : v->max_patches / (v->n_merge * v->n_merge);
 }
+
+// Numbers of a row of the text model.
+static inline int32_t vision_n_vector(const struct vision_info *v) { return v->n_embd_out * (1 + v->n_deepstack); }
 
 // Rows of the text model that every picture takes; 0: that depends on the picture.
 static inline int32_t vision_n_each(const struct vision_info *v) {

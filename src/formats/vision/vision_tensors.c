@@ -39,6 +39,10 @@ static const struct vision_row tower_rows[] = {
     {"blocks.%d.mlp.gate_proj", "v.blk.%d.ffn_gate", true, false, false}, // Qwen2.5-VL's
     {"blocks.%d.mlp.up_proj", "v.blk.%d.ffn_up", true, false, false},
     {"blocks.%d.mlp.down_proj", "v.blk.%d.ffn_down", true, false, false},
+    {"blocks.%d.mlp.linear_fc1", "v.blk.%d.ffn_up", true, false, false}, // Qwen3-VL's
+    {"blocks.%d.mlp.linear_fc2", "v.blk.%d.ffn_down", true, false, false},
+    {"merger.norm", "v.post_ln", true, false, true},
+    {"pos_embed", "v.position_embd", true, false, false},
     // InternVL's.
     {"embeddings.cls_token", "v.class_embd", false, false, false},
     {"embeddings.patch_embeddings.projection", "v.patch_embd", true, true, false},
@@ -82,27 +86,38 @@ static const struct vision_row projector_rows[] = {
     {"layers.0", "mm.0", true, false, false},
     {"mlp.0", "mm.0", true, false, false}, // Qwen2-VL's
     {"mlp.2", "mm.2", true, false, false},
+    {"linear_fc1", "mm.0", true, false, false}, // Qwen3-VL's
+    {"linear_fc2", "mm.2", true, false, false},
     {"proj", "mm.2", true, false, false}, // SmolVLM's only one
     {"newline", "model.image_newline", false, false, false},
     {"mm_input_projection_weight", "mm.2.weight", false, false, false}, // Gemma 3's
     {"mm_soft_emb_norm", "mm.input_norm", true, false, false},
 };
 
+static const struct vision_row deepstack_rows[] = {{"%d.norm", "mm.input_norm", true, false, false},
+                                                   {"%d.linear_fc1", "mm.0", true, false, false},
+                                                   {"%d.linear_fc2", "mm.2", true, false, false}};
+
 static const struct {
     const char *fronts[5]; // the first that fits is taken off; in a folder of the part alone there may be none
-    // Behind the front, of what nothing reads here: buffers of older checkpoints, a pooling head, the other part.
-    const char *left_out[5];
+    // Behind the front, or with it, of what nothing reads here: buffers of older checkpoints, a pooling head, the other part.
+    const char *left_out[8];
     const struct vision_row *rows;
     size_t n_rows;
 } parts[] = {
     [VISION_TOWER] = {{"vision_tower.vision_model.", "vision_tower.", "vision_model.", "visual."},
-                      {"embeddings.position_ids", "embeddings.mask_token", "head.", "merger.mlp."},
+                      {"embeddings.position_ids", "embeddings.mask_token", "head.", "merger.mlp.", "merger.linear_",
+                       "deepstack_merger_list."},
                       tower_rows,
                       sizeof tower_rows / sizeof *tower_rows},
     [VISION_PROJECTOR] = {{"multi_modal_projector.", "visual.merger.", "connector.modality_projection.", "image_"},
-                          {"ln_q."},
+                          {"ln_q.", "visual.merger.norm."},
                           projector_rows,
                           sizeof projector_rows / sizeof *projector_rows},
+    [VISION_DEEPSTACK] = {{"visual.deepstack_merger_list."},
+                          {NULL},
+                          deepstack_rows,
+                          sizeof deepstack_rows / sizeof *deepstack_rows},
 };
 
 static const char *behind(const char *name, const char *front) {
@@ -116,7 +131,7 @@ static const char *name_of(const char *name, enum vision_part part, bool is_alon
     for (size_t i = 0; parts[part].fronts[i] && !at; i++) at = behind(full, parts[part].fronts[i]);
     if (!at && is_alone) at = full;
     for (size_t i = 0; at && parts[part].left_out[i]; i++)
-        if (behind(at, parts[part].left_out[i])) return NULL;
+        if (behind(at, parts[part].left_out[i]) || behind(full, parts[part].left_out[i])) return NULL;
     return at;
 }
 
@@ -181,8 +196,13 @@ static rn_status add(struct package *p, const struct vision_row *r, const char *
     return package_add_tensor(p, &claim, err);
 }
 
-static rn_status take(const struct folder *f, enum vision_part part, const struct vision_config *c,
+struct wanted {
+    enum vision_part part;
+    int32_t number;
+};
+static rn_status take(const struct folder *f, struct wanted w, const struct vision_config *c,
                       const struct safetensors_record *t, size_t shard, rn_error *err) {
+    const enum vision_part part = w.part;
     const char *ending;
     int32_t layer;
     char full[SAFETENSORS_MAX_NAME_BYTES + 1];
@@ -190,15 +210,18 @@ static rn_status take(const struct folder *f, enum vision_part part, const struc
     const char *const name = name_of(full, part, f->sub != NULL);
     if (!name) return RN_OK;
     const struct vision_row *const r = find_row(part, name, &ending, &layer);
-    if (r && ((layer >= 0 && layer >= f->p->hparams.n_layer) || (r->is_post && !c->has_post_norm))) return RN_OK;
+    if (r && part == VISION_DEEPSTACK && layer != w.number) return RN_OK;
+    if (r && part != VISION_DEEPSTACK &&
+        ((layer >= 0 && layer >= f->p->hparams.n_layer) || (r->is_post && !c->has_post_norm)))
+        return RN_OK;
     const rn_status st = r ? add(f->p, r, ending, layer, t, shard, err)
                            : fail(err, RN_E_FORMAT, "nothing uses it, so features would be wrong");
     if (st == RN_OK) return RN_OK;
     return package_in_file(f->p->files[shard].path, fail_in(err, st, "tensor %s", full), err);
 }
 
-rn_status vision_tensors_load(const struct folder *f, enum vision_part part, const struct vision_config *c,
-                              rn_error *err) {
+rn_status vision_tensors_load(const struct folder *f, enum vision_part part, int32_t number,
+                              const struct vision_config *c, rn_error *err) {
     const struct package_options o = {.load = FILE_LOAD_MAP};
     struct package *const p = f->p;
     struct safetensors *shards;
@@ -208,7 +231,7 @@ rn_status vision_tensors_load(const struct folder *f, enum vision_part part, con
     if (st == RN_OK) st = package_reserve_tensors(p, n, err);
     for (size_t s = 0; st == RN_OK && s < p->n_files; s++)
         for (size_t i = 0; st == RN_OK && i < shards[s].n_records; i++)
-            st = take(f, part, c, &shards[s].records[i], s, err);
+            st = take(f, (struct wanted){part, number}, c, &shards[s].records[i], s, err);
     p->format = "safetensors, vision part";
     return st;
 }
