@@ -18,12 +18,21 @@ typedef struct rn_picture_info {
     uint32_t width, height;
     const uint8_t *rgb; // [height][width][3]; as long as the picture
     const char *format; // "PNG", "JPEG", "WebP", "GIF" or "BMP": by the file's first bytes
+    uint32_t n_frames;  // of a video, whose rgb is [n_frames][height][width][3]; 0: a still picture
 } rn_picture_info;
 
 // Decodes a file in memory, which may be freed afterwards. RN_E_FORMAT: malformed, or it ends
 // early; RN_E_LIMIT: too many bytes or pixels (docs/limits.md); RN_E_UNSUPPORTED: of another
 // format, or of one whose library was not there when runnel was built.
 RN_API rn_status rn_picture_open(const void *file, size_t n_bytes, rn_picture **out, rn_error *err);
+// A video of pictures of one size, its frames in order, which may be closed afterwards. seconds:
+// [n_frames] when each is seen, from 0; fps: how many of these frames are in a second. Where it
+// stands as a picture of a prompt, the model sees it as transformers' processors have it: Qwen2-VL,
+// Qwen2.5-VL, Qwen3-VL, Qwen3.5 (docs/vision.md); others refuse it. RN_E_ARG: frames of several
+// sizes, seconds that go back; RN_E_LIMIT (docs/limits.md); RN_E_NOMEM.
+RN_API rn_status rn_picture_from_frames(const rn_picture *const *frames, size_t n_frames,
+                                        const double *seconds, double fps, rn_picture **out,
+                                        rn_error *err);
 RN_API rn_status rn_picture_get_info(const rn_picture *p, rn_picture_info *info, rn_error *err);
 RN_API void rn_picture_close(rn_picture *p);
 

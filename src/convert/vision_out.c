@@ -312,6 +312,12 @@ static void put_family(const struct out *o) {
     if (is(projector, "mlp_gelu_tanh") || is(projector, "merge_mlp_gelu_tanh"))
         gguf_put_string(o->w, MMPROJ_PROJECTOR, text_of(projector));
     if (info->most_tiles) gguf_put_u32(o->w, MMPROJ_MOST_TILES, (uint32_t)info->most_tiles);
+    if (info->video && info->video_token >= 0) gguf_put_u32(o->w, MMPROJ_VIDEO_TOKEN, (uint32_t)info->video_token);
+    if (info->video == VIDEO_BY_SECONDS) gguf_put_u32(o->w, MMPROJ_PER_SECOND, (uint32_t)info->tokens_per_second);
+    if (info->pipeline.video_max_pixels) {
+        gguf_put_u32(o->w, MMPROJ_VIDEO_MIN, info->pipeline.video_min_pixels);
+        gguf_put_u32(o->w, MMPROJ_VIDEO_MAX, info->pipeline.video_max_pixels);
+    }
     if (info->image_token >= 0) gguf_put_u32(o->w, MMPROJ_TOKEN, (uint32_t)info->image_token);
 }
 

@@ -23,9 +23,32 @@ rn_status rn_picture_open(const void *file, size_t n_bytes, rn_picture **out, rn
 rn_status rn_picture_get_info(const rn_picture *p, rn_picture_info *info, rn_error *err) {
     const rn_status st = sized_check(&public_picture_info, info, err);
     if (st != RN_OK) return st;
-    const rn_picture_info ours = {.width = p->p.width, .height = p->p.height, .rgb = p->p.rgb, .format = p->p.format};
+    const rn_picture_info ours = {.width = p->p.width,
+                                  .height = p->p.height,
+                                  .rgb = p->p.rgb,
+                                  .format = p->p.format,
+                                  .n_frames = p->p.n_frames};
     sized_write(&public_picture_info, &ours, info);
     return RN_OK;
+}
+
+rn_status rn_picture_from_frames(const rn_picture *const *frames, size_t n_frames, const double *seconds, double fps,
+                                 rn_picture **out, rn_error *err) {
+    const struct picture *list[VIDEO_MAX_FRAMES];
+    if (!out || !frames || !seconds) return fail(err, RN_E_ARG, "rn_picture_from_frames: NULL argument");
+    *out = NULL;
+    for (size_t i = 0; i < n_frames && i < VIDEO_MAX_FRAMES; i++) {
+        if (!frames[i]) return fail(err, RN_E_ARG, "rn_picture_from_frames: frame %zu is NULL", i);
+        list[i] = &frames[i]->p;
+    }
+    rn_picture *const made = mem_alloc(sizeof *made);
+    if (!made) return fail(err, RN_E_NOMEM, "picture: out of memory");
+    const rn_status st = picture_from_frames(list, n_frames, seconds, fps, &made->p, err);
+    if (st == RN_OK)
+        *out = made;
+    else
+        mem_free(made);
+    return st;
 }
 
 void rn_picture_close(rn_picture *p) {
@@ -37,13 +60,14 @@ struct rn_picture_processor {
     struct pipeline pipeline;
 };
 
-// Of a folder the file, also where the family is not supported; a mmproj file has it among others.
+// Of a folder the file, also where the family is not supported; a mmproj file has it among others. What patches a video's frames become, the family says.
 static rn_status open_pipeline(const char *path, struct pipeline *out, rn_error *err) {
     struct vision_files v;
     rn_status st = RN_OK;
     if (path_is_folder(path)) st = preprocessor_open(path, out, err);
-    if (st != RN_OK || (path_is_folder(path) && !out->takes_patches)) return st;
+    if (st != RN_OK || (path_is_folder(path) && !out->takes_patches && !out->patch_size)) return st;
     st = vision_files_open_of(path, &v, err);
+    if (st == RN_E_UNSUPPORTED && path_is_folder(path) && !out->takes_patches) return RN_OK;
     if (st == RN_OK) *out = v.info.pipeline;
     if (st == RN_OK) vision_files_close(&v);
     return st;

@@ -88,7 +88,7 @@ FILLED_BY_LIBRARY(embed_shape, n_row);
 FILLED_BY_LIBRARY(limits, read_size_bytes);
 FILLED_BY_LIBRARY(infill_prompt, order);
 FILLED_BY_LIBRARY(watermark_score, p_value);
-FILLED_BY_LIBRARY(picture_info, format);
+FILLED_BY_LIBRARY(picture_info, n_frames);
 FILLED_BY_LIBRARY(pixels, shape);
 FILLED_BY_CALLER(saved, reason, NULL)
 FILLED_BY_CALLER(chunk, untruncated_tokens, &(const rn_chunk){.replace_from = -1})

@@ -108,7 +108,8 @@ static rn_status append_pieces(const struct model_slot *l, struct id_list *v, st
             .kind = RN_PART_TEXT, .text = piece.text, .n_text = strlen(piece.text), .parse_special = true};
         if (mark.n_text) st = append_text(l, &mark, v, err);
         if (st == RN_OK && piece.n_rows) st = prompt_pictures_place(pictures, last, (int32_t)v->n, piece.n_rows, err);
-        for (int32_t row = 0; st == RN_OK && row < piece.n_rows; row++) st = ids_append(v, &token, 1, err);
+        for (int32_t row = 0; st == RN_OK && row < piece.n_rows; row++)
+            st = ids_append(v, piece.token >= 0 ? &piece.token : &token, 1, err);
     }
     return st;
 }

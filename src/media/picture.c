@@ -155,7 +155,52 @@ rn_status picture_decode(const void *file, size_t n, struct picture *out, rn_err
     return st == RN_OK ? RN_OK : fail_in(err, st, "picture: %s", f->name);
 }
 
+static rn_status check_frames(const struct picture *const *frames, size_t n, const double *seconds, double fps,
+                              rn_error *err) {
+    if (n < 1 || n > VIDEO_MAX_FRAMES)
+        return fail(err, RN_E_LIMIT, "video: %zu frames, 1..%d are read", n, VIDEO_MAX_FRAMES);
+    if (!(fps > 0 && fps <= 1000)) return fail(err, RN_E_ARG, "video: %g frames in a second, 0..1000 are", fps);
+    for (size_t i = 0; i < n; i++) {
+        const struct picture *const p = frames[i];
+        if (p->n_frames) return fail(err, RN_E_ARG, "video: frame %zu is a video", i);
+        if (p->width != frames[0]->width || p->height != frames[0]->height)
+            return fail(err, RN_E_ARG, "video: frame %zu has %u x %u pixels, the first one has %u x %u", i, p->width,
+                        p->height, frames[0]->width, frames[0]->height);
+        if (!(seconds[i] >= (i ? seconds[i - 1] : 0) && seconds[i] <= 1e6))
+            return fail(err, RN_E_ARG, "video: frame %zu is at second %g", i, seconds[i]);
+    }
+    const uint64_t n_pixels = (uint64_t)frames[0]->width * frames[0]->height * n;
+    if (n_pixels > VIDEO_MAX_PIXELS)
+        return fail(err, RN_E_LIMIT, "video: %zu frames of %u x %u pixels: at most %d together are read", n,
+                    frames[0]->width, frames[0]->height, VIDEO_MAX_PIXELS);
+    return RN_OK;
+}
+
+rn_status picture_from_frames(const struct picture *const *frames, size_t n, const double *seconds, double fps,
+                              struct picture *out, rn_error *err) {
+    *out = (struct picture){0};
+    const rn_status st = check_frames(frames, n, seconds, fps, err);
+    if (st != RN_OK) return st;
+    const size_t n_bytes = 3 * (size_t)frames[0]->width * frames[0]->height;
+    struct picture made = {.width = frames[0]->width,
+                           .height = frames[0]->height,
+                           .rgb = mem_alloc(n * n_bytes),
+                           .format = "frames",
+                           .n_frames = (uint32_t)n,
+                           .seconds = mem_alloc(n * sizeof *made.seconds),
+                           .fps = fps};
+    if (!made.rgb || !made.seconds) {
+        picture_free(&made);
+        return fail(err, RN_E_NOMEM, "video: out of memory for %zu frames", n);
+    }
+    for (size_t i = 0; i < n; i++) memcpy(made.rgb + i * n_bytes, frames[i]->rgb, n_bytes);
+    memcpy(made.seconds, seconds, n * sizeof *made.seconds);
+    *out = made;
+    return RN_OK;
+}
+
 void picture_free(struct picture *p) {
     mem_free(p->rgb);
+    mem_free(p->seconds);
     *p = (struct picture){0};
 }

@@ -16,15 +16,21 @@ enum {
     PICTURE_MAX_BYTES = 20 << 20, // of the file
     PICTURE_MAX_SIDE = 16384,
     PICTURE_MAX_PIXELS = 50000000,
-    PICTURE_MAX_RATIO = 200,   // of the longer to the shorter side
-    PICTURE_MAX_SCANS = 50,    // of a progressive JPEG: each one goes over the whole picture
-    PICTURE_MAX_FRAMES = 10000 // of an animated WebP, whose reader lists them all
+    PICTURE_MAX_RATIO = 200,    // of the longer to the shorter side
+    PICTURE_MAX_SCANS = 50,     // of a progressive JPEG: each one goes over the whole picture
+    PICTURE_MAX_FRAMES = 10000, // of an animated WebP, whose reader lists them all
+    // Of a video, as it is seen: frames, and pixels of all of them together.
+    VIDEO_MAX_FRAMES = 768,
+    VIDEO_MAX_PIXELS = 200000000
 };
 
 struct picture {
     uint32_t width, height; // at least 1
-    uint8_t *rgb;           // [height][width][3]
+    uint8_t *rgb;           // [height][width][3]; of a video [n_frames][height][width][3]
     const char *format;     // "PNG"; static
+    // Of a video: how many frames are seen, at which second each, and how many of these are in a second. 0: it is a still picture.
+    uint32_t n_frames;
+    double *seconds, fps; // [n_frames]
 };
 
 /**
@@ -36,5 +42,16 @@ struct picture {
  */
 rn_status picture_decode(const void *file, size_t n, struct picture *out, rn_error *err);
 void picture_free(struct picture *p);
+
+/**
+ * A video of pictures that are its frames.
+ *
+ * @param seconds  [n] of each frame, from 0, none before the one before it.
+ * @param fps      frames in a second, of these.
+ * @param out      zeros where it fails; the frames are copied.
+ * @return RN_E_ARG: frames of several sizes, a frame that is a video, seconds or fps that are no such numbers; RN_E_LIMIT: a limit above; RN_E_NOMEM.
+ */
+rn_status picture_from_frames(const struct picture *const *frames, size_t n, const double *seconds, double fps,
+                              struct picture *out, rn_error *err);
 
 #endif

@@ -21,7 +21,7 @@ enum pipeline_step_kind {
     PIPELINE_CROP, // width x height of the middle; what is beyond the picture is black
 };
 
-enum { PIPELINE_MAX_STEPS = 4, PIPELINE_MAX_SIDE = 4096 };
+enum { PIPELINE_MAX_STEPS = 4, PIPELINE_MAX_SIDE = 4096, PIPELINE_MAX_PATCH_FRAMES = 4 };
 
 struct pipeline_step {
     enum pipeline_step_kind kind;
@@ -42,7 +42,13 @@ struct pipeline {
     // 0: the result is [3][height][width], with a tiling [views][3][side][side]. Else Qwen2-VL's patches of so many pixels a side: [n_patches][3 * patch_frames * patch_size^2],
     // in the order of blocks of merge_size x merge_size, each patch channel by channel, as many equal frames in each.
     uint32_t patch_size, patch_frames, merge_size;
+    // Of a video: `patch_frames` frames in each patch, the last one again where they are not whole. min_pixels and max_pixels are those of a
+    // frame, or area_of_all: of all together (Qwen3-VL).
+    bool takes_video, area_of_all;
+    uint32_t video_min_pixels, video_max_pixels; // 0: as of a picture
 };
+// Of a video's frames together, once they are resized; each has as many of them as the others.
+enum { PIPELINE_MOST_VIDEO_PIXELS = 25165824 };
 
 struct pixels {
     size_t n_dims, shape[4];
@@ -51,6 +57,9 @@ struct pixels {
     size_t n_views;                // equally large inputs of the tower, one behind the other
     uint32_t tile_rows, tile_cols; // all views but the whole picture's; 0: there are no tiles
     uint32_t width, height;        // of the picture
+    // Of a video: [n_views] the second of each, behind `values` in the same memory; how long a view is. NULL, 0: it is none.
+    const double *seconds;
+    double view_seconds;
 };
 
 static inline size_t pixels_of_view(const struct pixels *p) {
@@ -64,7 +73,7 @@ static inline size_t pixels_of_view(const struct pixels *p) {
  *
  * @param is_alone  the prompt has no other picture (struct tiling.only_alone).
  * @param out  zeros where it fails.
- * @return RN_E_LIMIT: a step would make more than PICTURE_MAX_PIXELS; RN_E_NOMEM.
+ * @return RN_E_LIMIT: a step would make more than PICTURE_MAX_PIXELS; RN_E_UNSUPPORTED: a video, where !takes_video; RN_E_NOMEM.
  */
 rn_status pipeline_run(const struct pipeline *p, const struct picture *in, bool is_alone, struct pixels *out,
                        rn_error *err);

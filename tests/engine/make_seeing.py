@@ -23,7 +23,8 @@ from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3I
 from transformers.models.llava_next.image_processing_pil_llava_next import LlavaNextImageProcessorPil
 from transformers.models.llava_onevision.image_processing_pil_llava_onevision import LlavaOnevisionImageProcessorPil
 from transformers.models.pixtral import image_processing_pil_pixtral as pixtral_pil
-from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil, smart_resize as frame_size
+from transformers.models.qwen3_vl.video_processing_qwen3_vl import smart_resize as film_size
 from transformers.models.smolvlm.image_processing_pil_smolvlm import SmolVLMImageProcessorPil
 
 # The processor's module reads a function of the other backend, which needs torchvision.
@@ -33,7 +34,7 @@ from transformers.models.pixtral.processing_pixtral import PixtralProcessor  # n
 torch.set_num_threads(1)
 tf.processing_utils.ProcessorMixin.check_argument_for_proper_class = lambda self, name, arg: type(arg)  # processors of video need torchvision
 ROOT = Path(__file__).parent / 'seeing'
-PICTURES = {'wide': (45, 17), 'tall': (15, 40), 'strip': (9, 63), 'even': (24, 24)}
+PICTURES = {'wide': (45, 17), 'tall': (15, 40), 'strip': (9, 63), 'even': (24, 24), **{f'film{i}': (37, 23) for i in range(5)}, **{f'reel{i}': (6, 31) for i in range(3)}}
 SPECIALS = ['<s>', '</s>', '<pad>', '<image>', '<fake_token_around_image>', '<global-img>', '<end_of_utterance>', *[f'<row_{r}_col_{c}>' for r in (1, 2) for c in (1, 2, 3, 4)]]
 N_GREEDY = 12
 
@@ -42,7 +43,7 @@ def picture(name):
     path = ROOT / f'{name}.png'
     w, h = PICTURES[name]
     if not path.exists():
-        rng, (y, x) = np.random.default_rng(w), np.mgrid[0:h, 0:w]
+        rng, (y, x) = np.random.default_rng(w + (100 * int(name[4:]) if name[4:].isdigit() else 0)), np.mgrid[0:h, 0:w]
         waves = [127 + 90 * np.sin(x / (3 + c) + c) * np.cos(y / (5 - c)) + 20 * rng.standard_normal((h, w)) for c in range(3)]
         Image.fromarray(np.clip(np.stack(waves, -1), 0, 255).astype(np.uint8)).save(path, optimize=True)
     return Image.open(path).convert('RGB')
@@ -255,13 +256,71 @@ class QwenProcessor:
         return {**ids, **made, 'mm_token_type_ids': (ids['input_ids'] == self.tokenizer.convert_tokens_to_ids('<|image_pad|>')).long()}
 
 
+# (name, text, frames, second of each, frames in a second)
+FILMS = [('even', '<s>A <video> b', 4, 'film', [0, .5, 1, 1.5], 2.), ('odd', 'Is <video>?', 5, 'film', [0, .3, .7, 1.2, 1.25], 4.), ('small', '<video>\nno', 3, 'reel', [0, 2, 4], .5),
+         ('one', '<s>so <video>', 1, 'film', [0], 1.), ('two', '<s>A <video> or <video>?', 3, 'reel', [0, .25, .5], 4.)]
+
+
+# The video processors of transformers need torchvision: their sizes and their order of patches, over Pillow's resizing. ipc: the file of the processor, whose area bounds the frames.
+def write_videos(name, ipc, kind, size=None):
+    folder = ROOT / name
+    if size:
+        ipc = {**ipc, 'size': size}
+        type_of = 'Qwen3VLVideoProcessor' if kind == 'times' else 'Qwen2VLVideoProcessor'
+        (folder / 'video_preprocessor_config.json').write_text(json.dumps({'video_processor_type': type_of, **ipc}, indent=1) + '\n')
+    config = json.loads((folder / 'config.json').read_text())
+    t = tf.PreTrainedTokenizerFast(tokenizer_file=str(folder / 'tokenizer.json'), bos_token='<s>', eos_token='</s>', pad_token='<pad>')
+    made_by = getattr(tf, config['architectures'][0])
+    double = made_by.from_pretrained(folder, dtype=torch.float64, attn_implementation='eager').eval()
+    model = made_by.from_pretrained(folder, dtype=torch.float32, attn_implementation='eager').eval()
+    side, merge, per = ipc['patch_size'], ipc['merge_size'], ipc['temporal_patch_size']
+    least, most, block = ipc['size']['shortest_edge'], ipc['size']['longest_edge'], side * merge
+    out, rows = [], []
+    for case, text, n, film, seconds, fps in FILMS:
+        frames = [picture(f'{film}{i}') for i in range(n)]
+        w, h = frames[0].size
+        padded = frames + frames[-1:] * (-n % per)
+        # One frame alone is refused there: it counts as the patch that it fills.
+        high, wide = film_size(max(n, per), h, w, per, block, least, most) if kind == 'times' else frame_size(h, w, block, least, most)
+        levels = np.stack([np.asarray(f.resize((wide, high), Image.BICUBIC)) for f in padded])
+        values = ((levels.astype(np.float64) * (1 / 255)).astype(np.float32) - np.array(ipc['image_mean'], np.float32)) / np.array(ipc['image_std'], np.float32)
+        grid = (len(padded) // per, high // side, wide // side)
+
+        def patches(v):
+            v = v.transpose(0, 3, 1, 2).reshape(grid[0], per, 3, grid[1] // merge, merge, side, grid[2] // merge, merge, side)
+            return v.transpose(0, 3, 6, 4, 7, 2, 1, 5, 8).reshape(int(np.prod(grid)), -1)
+        each = grid[1] * grid[2] // merge ** 2
+        times = [seconds[i] for i in range(n)] + seconds[-1:] * (-n % per)
+        spelled = ''.join(f'<{(times[i * per] + times[i * per + per - 1]) / 2:.1f} seconds><|vision_start|>' + '<|video_pad|>' * each + '<|vision_end|>' for i in range(grid[0])) \
+            if kind == 'times' else '<|video_pad|>' * each * grid[0]
+        n_films = text.count('<video>')
+        ids = t(text.replace('<video>', spelled), return_tensors='pt')
+        inputs = {**ids, 'pixel_values_videos': torch.from_numpy(np.concatenate([patches(values)] * n_films)), 'video_grid_thw': torch.tensor([grid] * n_films),
+                  'mm_token_type_ids': 2 * (ids['input_ids'] == t.convert_tokens_to_ids('<|video_pad|>')).long()}
+        if kind == 'seconds':
+            inputs['second_per_grid_ts'] = torch.tensor([per / fps] * n_films)
+        with torch.no_grad():
+            logits = model(**inputs, use_cache=False).logits[0]
+            exact = double(**{k: v.double() if k == 'pixel_values_videos' else v for k, v in inputs.items()}, use_cache=False).logits[0]
+            greedy = plain_greedy(model, inputs)
+        (folder / f'film-{case}.pixels').write_bytes(patches(levels).astype(np.uint8).tobytes())
+        ids = ids['input_ids'][0]
+        at = [len(ids) // 2, len(ids) - 1]
+        rows += [logits[i] for i in at]
+        out.append({'name': f'film-{case}', 'text': text, 'frames': [f'{film}{i}' for i in range(n)], 'seconds': seconds, 'fps': fps, 'ids': ids.tolist(),
+                    'f64_max_abs_diff': float(f'{(exact - logits.double()).abs().max():.3g}'), 'greedy': greedy.tolist(), 'rows': at})
+        print(name, 'film', case, 'grid', grid, 'tokens', len(ids), 'f64', out[-1]['f64_max_abs_diff'], 'distinct', len(set(greedy.tolist())))
+    np.save(folder / 'videos.npy', torch.stack(rows).numpy().astype('<f4'))
+    (folder / 'videos.json').write_text('[' + ',\n'.join(json.dumps(m) for m in out) + ']\n')
+
+
 # Windows of 3 x 3 blocks, ragged at the edge.
 def qwen25(name, seed):
     t = tokenizer(['<s>', '</s>', '<pad>', '<|vision_start|>', '<|vision_end|>', '<|image_pad|>', '<|video_pad|>'])
     ids = {n: t.convert_tokens_to_ids(s) for n, s in (('image_token_id', '<|image_pad|>'), ('video_token_id', '<|video_pad|>'), ('vision_start_token_id', '<|vision_start|>'),
                                                       ('vision_end_token_id', '<|vision_end|>'))}
     vision = {'depth': 4, 'hidden_size': 16, 'intermediate_size': 18, 'num_heads': 2, 'patch_size': 4, 'spatial_merge_size': 2, 'temporal_patch_size': 2, 'window_size': 25, 'out_hidden_size': 16,
-              'fullatt_block_indexes': [1, 3], 'hidden_act': 'silu'}
+              'fullatt_block_indexes': [1, 3], 'hidden_act': 'silu', 'tokens_per_second': 3}
     text = {**text_config(t), 'rope_parameters': {'rope_type': 'default', 'rope_theta': 10000., 'mrope_section': [1, 1, 2]}}
     config = tf.Qwen2_5_VLConfig(text_config=text, vision_config=vision, tie_word_embeddings=False, **ids)
     model = tf.Qwen2_5_VLForConditionalGeneration._from_config(config, attn_implementation='eager', dtype=torch.float32).eval()
@@ -269,6 +328,22 @@ def qwen25(name, seed):
     ipc = {**SCALE, 'do_resize': True, 'size': {'shortest_edge': 256, 'longest_edge': 4096}, 'patch_size': 4, 'merge_size': 2, 'temporal_patch_size': 2, 'resample': 3,
            'image_mean': [.48145466, .4578275, .40821073], 'image_std': [.26862954, .26130258, .27577711]}
     write(name, model, QwenProcessor(Qwen2VLImageProcessorPil(**ipc), t), {}, {'preprocessor_config.json': {'image_processor_type': 'Qwen2VLImageProcessor', **ipc}}, CASES, '<|image_pad|>')
+    write_videos(name, ipc, 'seconds', {'shortest_edge': 500, 'longest_edge': 700})
+
+
+def qwen2(name, seed):
+    t = tokenizer(['<s>', '</s>', '<pad>', '<|vision_start|>', '<|vision_end|>', '<|image_pad|>', '<|video_pad|>'])
+    ids = {n: t.convert_tokens_to_ids(s) for n, s in (('image_token_id', '<|image_pad|>'), ('video_token_id', '<|video_pad|>'), ('vision_start_token_id', '<|vision_start|>'),
+                                                      ('vision_end_token_id', '<|vision_end|>'))}
+    vision = {'depth': 2, 'embed_dim': 16, 'hidden_size': 16, 'mlp_ratio': 2, 'num_heads': 2, 'patch_size': 4, 'spatial_merge_size': 2, 'temporal_patch_size': 2, 'hidden_act': 'quick_gelu'}
+    text = {**text_config(t), 'rope_parameters': {'rope_type': 'default', 'rope_theta': 10000., 'mrope_section': [1, 1, 2]}}
+    config = tf.Qwen2VLConfig(text_config=text, vision_config=vision, tie_word_embeddings=False, **ids)
+    model = tf.Qwen2VLForConditionalGeneration._from_config(config, attn_implementation='eager', dtype=torch.float32).eval()
+    randomize(model, seed)
+    ipc = {**SCALE, 'do_resize': True, 'size': {'shortest_edge': 256, 'longest_edge': 2048}, 'patch_size': 4, 'merge_size': 2, 'temporal_patch_size': 2, 'resample': 3,
+           'image_mean': [.48145466, .4578275, .40821073], 'image_std': [.26862954, .26130258, .27577711]}
+    write(name, model, QwenProcessor(Qwen2VLImageProcessorPil(**ipc), t), {}, {'preprocessor_config.json': {'image_processor_type': 'Qwen2VLImageProcessor', **ipc}}, CASES, '<|image_pad|>')
+    write_videos(name, ipc, 'turns')
 
 
 # A square of 5 x 5 places between which the grids' lie, and features of the first and third layer.
@@ -289,13 +364,14 @@ def qwen3(name, seed, is_35=False):
     ipc = {**SCALE, 'do_resize': True, 'size': {'shortest_edge': 256, 'longest_edge': 4096}, 'patch_size': 4, 'merge_size': 2, 'temporal_patch_size': 2, 'resample': 3,
            'image_mean': [.5, .5, .5], 'image_std': [.5, .5, .5]}
     write(name, model, QwenProcessor(Qwen2VLImageProcessorPil(**ipc), t), {}, {'preprocessor_config.json': {'image_processor_type': 'Qwen2VLImageProcessorFast', **ipc}}, CASES, '<|image_pad|>')
+    write_videos(name, ipc, 'times', None if is_35 else {'shortest_edge': 1100, 'longest_edge': 3000})
 
 
 MAKERS = {'smolvlm-split': lambda n: splits(n, 1, 'smolvlm'), 'idefics3-split': lambda n: splits(n, 12, 'idefics3'), 'llava-next': lambda n: nexts(n, 3, 'next'),
           'llava-onevision': lambda n: nexts(n, 4, 'onevision'), 'gemma3': lambda n: gemma3(n, 5, False), 'gemma3-parts': lambda n: gemma3(n, 6, True),
           'internvl': lambda n: internvl(n, 7, False), 'internvl-rms': lambda n: internvl(n, 8, True), 'pixtral': lambda n: pixtral(n, 9, 1),
           'mistral3': lambda n: pixtral(n, 10, 2), 'qwen25-vl': lambda n: qwen25(n, 11),
-          'qwen3-vl': lambda n: qwen3(n, 13), 'qwen35': lambda n: qwen3(n, 16, True)}
+          'qwen3-vl': lambda n: qwen3(n, 13), 'qwen35': lambda n: qwen3(n, 16, True), 'qwen2-vl': lambda n: qwen2(n, 17)}
 
 if __name__ == '__main__':
     tf.logging.set_verbosity_error()

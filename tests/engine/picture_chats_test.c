@@ -253,6 +253,12 @@ TEST(pictures_that_a_conversation_has_no_place_for_are_refused) {
     a.chat.pictures = NULL, a.chat.n_pictures = 1;
     refused(&x, &a, RN_E_ARG, "pictures: NULL with n_pictures 1");
     a.chat.pictures = a.pictures;
+    rn_picture *video = NULL;
+    if (CHECK_OK(rn_picture_from_frames(a.pictures, 1, (const double[]){0}, 1, &video, &err), &err)) {
+        a.pictures[0] = video;
+        refused(&x, &a, RN_E_UNSUPPORTED, "messages: picture 0 is a video, which only prompts in parts take");
+        rn_picture_close(video);
+    }
     a.pictures[0] = NULL;
     refused(&x, &a, RN_E_ARG, "pictures[0]: NULL");
     if (ask(&a, &x, "{% for m in messages %}{{ m.role }}{% endfor %}", one, 1))

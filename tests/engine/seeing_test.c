@@ -49,7 +49,7 @@ static void compare_greedy(struct seeing *x, const json_t *c) {
     rn_model_get_info(x->f.model, &info, NULL);
     if (!run_request(x->f.engine, &x->req, &o) || !CHECK_INT(o.n_tokens, N_GREEDY)) return;
     for (size_t i = 0; i < o.n_tokens; i++) CHECK_INT(o.tokens[i], json_integer_value(json_array_get(want, i)));
-    CHECK_INT(o.usage.picture_tokens, count_of(ids, info.picture_token));
+    if (!json_object_get(c, "frames")) CHECK_INT(o.usage.picture_tokens, count_of(ids, info.picture_token));
     CHECK_INT(o.usage.prompt_tokens, json_array_size(ids));
 }
 
@@ -128,6 +128,82 @@ static void compare_model(const char *folder, const char *path) {
     close_model(&x);
 }
 
+// Videos of the folder, of frames that are given.
+static void compare_videos(const char *folder, const char *path) {
+    struct seeing x;
+    struct npy want = {0};
+    rn_engine_options o = engine_options();
+    o.kv_type = RN_KV_F32;
+    o.n_ctx = 512;
+    size_t row = 0;
+    if (open_model_at(&x, folder, path, &o) && CHECK(x.videos) && npy_read(file_of(&x, "videos.npy"), &want))
+        for (size_t i = 0; i < json_array_size(x.videos); i++) {
+            const json_t *const c = json_array_get(x.videos, i);
+            check_note("%s %s", folder, json_string_value(json_object_get(c, "name")));
+            if (!use_case(&x, c)) break;
+            compare_tokens(&x, c);
+            compare_pixels(&x, c, path ? path : file_of(&x, ""));
+            compare_logits(&x, c, want.data + row * want.shape[1]);
+            compare_greedy(&x, c);
+            row += json_array_size(json_object_get(c, "rows"));
+        }
+    npy_free(&want);
+    close_model(&x);
+}
+
+// A family whose processor has videos otherwise takes none.
+TEST(a_family_without_videos_refuses_one) {
+    struct seeing x, films;
+    rn_engine_options opt = engine_options();
+    rn_error err = {0};
+    rn_stream *s = NULL;
+    opt.n_ctx = 512;
+    if (open_model(&x, "smolvlm-split", &opt) && open_model(&films, "qwen2-vl", &opt) &&
+        use_case(&films, json_array_get(films.videos, 0))) {
+        CHECK_FAILS(rn_stream_begin(x.f.engine, &films.req, &s, &err), RN_E_UNSUPPORTED, &err);
+        CHECK_HAS(err.text, "the model takes pictures, but no videos here");
+    }
+    close_model(&films);
+    close_model(&x);
+}
+
+TEST(frames_that_are_no_video_are_named) {
+    static const struct {
+        const char *why, *names[3];
+        double seconds[3], fps;
+        rn_status code;
+        const char *want;
+    } rows[] = {
+        {"sizes", {"film0", "wide"}, {0, 1}, 1, RN_E_ARG, "frame 1 has 45 x 17 pixels, the first one has 37 x 23"},
+        {"back in time", {"film0", "film1"}, {1, 0.5}, 1, RN_E_ARG, "frame 1 is at second 0.5"},
+        {"no number", {"film0", "film1"}, {0, NAN}, 1, RN_E_ARG, "frame 1 is at second"},
+        {"no speed", {"film0"}, {0}, 0, RN_E_ARG, "0 frames in a second"},
+        {"none", {NULL}, {0}, 1, RN_E_LIMIT, "0 frames, 1..768 are read"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rn_picture *frames[3] = {0}, *made = NULL;
+        rn_error err = {0};
+        size_t n = 0;
+        check_note("%s", rows[i].why);
+        for (; n < 3 && rows[i].names[n]; n++) {
+            json_t *const name = json_string(rows[i].names[n]);
+            const bool ok = open_one(name, &frames[n]);
+            json_decref(name);
+            if (!ok) return;
+        }
+        CHECK_FAILS(
+            rn_picture_from_frames((const rn_picture *const *)frames, n, rows[i].seconds, rows[i].fps, &made, &err),
+            rows[i].code, &err);
+        CHECK_HAS(err.text, rows[i].want);
+        CHECK(!made);
+        for (size_t k = 0; k < 3; k++) rn_picture_close(frames[k]);
+    }
+}
+
+TEST(videos_of_qwen2_vl_are_as_transformers_has_them) { compare_videos("qwen2-vl", NULL); }
+TEST(videos_of_qwen25_vl_are_as_transformers_has_them) { compare_videos("qwen25-vl", NULL); }
+TEST(videos_of_qwen3_vl_are_as_transformers_has_them) { compare_videos("qwen3-vl", NULL); }
+TEST(videos_of_qwen35_are_as_transformers_has_them) { compare_videos("qwen35", NULL); }
+
 static void compare_family(const char *folder) { compare_model(folder, NULL); }
 
 TEST(smolvlm_in_tiles_is_as_transformers_has_it) { compare_family("smolvlm-split"); }
@@ -141,6 +217,7 @@ TEST(pixtral_is_as_transformers_has_it) { compare_family("pixtral"); }
 TEST(mistral3_is_as_transformers_has_it) { compare_family("mistral3"); }
 TEST(qwen25_vl_is_as_transformers_has_it) { compare_family("qwen25-vl"); }
 TEST(qwen3_vl_is_as_transformers_has_it) { compare_family("qwen3-vl"); }
+TEST(qwen2_vl_is_as_transformers_has_it) { compare_family("qwen2-vl"); }
 TEST(qwen35_is_as_transformers_has_it) { compare_family("qwen35"); }
 TEST(gemma3_with_pan_and_scan_is_as_transformers_has_it) { compare_family("gemma3-parts"); }
 
@@ -148,7 +225,8 @@ TEST(gemma3_with_pan_and_scan_is_as_transformers_has_it) { compare_family("gemma
 TEST(converted_models_are_as_transformers_has_them) {
     static const char *const all[] = {
         "smolvlm-split", "idefics3-split", "llava-next", "llava-onevision", "gemma3",   "gemma3-parts", "internvl",
-        "internvl-rms",  "pixtral",        "mistral3",   "qwen25-vl",       "qwen3-vl", "qwen35"};
+        "internvl-rms",  "pixtral",        "mistral3",   "qwen25-vl",       "qwen3-vl", "qwen35",       "qwen2-vl"};
+    enum { FIRST_WITH_VIDEOS = 10 };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         char path[512], vision[512], folder[64];
         rn_error err = {0};
@@ -158,8 +236,10 @@ TEST(converted_models_are_as_transformers_has_them) {
         snprintf(path, sizeof path, "%s/%s/m.gguf", temp_dir(), all[i]);
         snprintf(folder, sizeof folder, "engine/seeing/%s", all[i]);
         if (CHECK_OK(rn_convert(tests_path(folder), path, NULL, &err), &err) &&
-            CHECK_OK(rn_convert_vision(tests_path(folder), vision, &err), &err))
+            CHECK_OK(rn_convert_vision(tests_path(folder), vision, &err), &err)) {
             compare_model(all[i], path);
+            if (i >= FIRST_WITH_VIDEOS) compare_videos(all[i], path);
+        }
     }
 }
 
@@ -236,6 +316,19 @@ static rn_status begin(void *user) {
     if (st == RN_OK) st = rn_picture_tokens(b->x->f.model, b->x->pictures[0], 1, &ids, &n, NULL);
     if (st == RN_OK) rn_free(ids);
     return st;
+}
+
+TEST(every_allocation_of_a_video_may_fail) {
+    struct seeing x;
+    struct outcome first;
+    rn_engine_options o = engine_options();
+    o.n_ctx = 512;
+    if (open_model(&x, "qwen3-vl", &o) && use_case(&x, json_array_get(x.videos, 1)) &&
+        run_request(x.f.engine, &x.req, &first)) {
+        struct body b = {&x};
+        CHECK(check_each_failed_allocation(begin, &b, __FILE__, __LINE__));
+    }
+    close_model(&x);
 }
 
 TEST(every_allocation_of_a_picture_in_tiles_may_fail) {

@@ -12,12 +12,11 @@ int32_t model_picture_token(const rn_model *m) {
 }
 
 // A file that names no token has the family's, where the vocabulary does.
-static void find_token(const rn_model *m, struct vision_info *info) {
+static void find_token(const rn_model *m, const char *name, int32_t *token) {
     const struct vocab *const v = package_vocab(m->pkg);
-    const size_t n = info->image_token_name ? strlen(info->image_token_name) : 0;
-    for (int32_t i = 0; n && info->image_token < 0 && i < v->n_tokens; i++)
-        if (v->tokens[i].text.n == n && memcmp(v->tokens[i].text.s, info->image_token_name, n) == 0)
-            info->image_token = i;
+    const size_t n = name ? strlen(name) : 0;
+    for (int32_t i = 0; n && *token < 0 && i < v->n_tokens; i++)
+        if (v->tokens[i].text.n == n && memcmp(v->tokens[i].text.s, name, n) == 0) *token = i;
 }
 
 static rn_status check_fit(const rn_model *m, const struct vision_files *v, rn_error *err) {
@@ -44,7 +43,9 @@ rn_status rn_model_add_vision(rn_model *m, const char *path, rn_error *err) {
     if (m->vision.tower) return fail(err, RN_E_STATE, "vision: the model has a vision part");
     rn_status st = path ? vision_files_open(path, &v, err) : vision_files_open_of(package_path(m->pkg), &v, err);
     if (st != RN_OK) return st;
-    find_token(m, &v.info);
+    find_token(m, v.info.image_token_name, &v.info.image_token);
+    find_token(m, v.info.video_token_name, &v.info.video_token);
+    if (v.info.video_token >= package_hparams(m->pkg)->n_vocab) v.info.video_token = -1;
     if ((st = check_fit(m, &v, err)) == RN_OK)
         m->vision = v;
     else

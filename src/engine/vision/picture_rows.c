@@ -135,7 +135,17 @@ bool picture_piece_at(const struct vision_info *v, const struct pixels *p, struc
                       struct picture_piece *out) {
     const size_t n_tiles = (size_t)p->tile_rows * p->tile_cols;
     const struct vision_marks *const marks = v->marks;
-    *out = (struct picture_piece){.n_rows = (int32_t)picture_n_rows(v, p, g)};
+    *out =
+        (struct picture_piece){.n_rows = (int32_t)picture_n_rows(v, p, g), .token = p->seconds ? v->video_token : -1};
+    if (p->seconds && v->video == VIDEO_WITH_TIMES) {
+        const char *const end = i > 0 ? "<|vision_end|>" : "";
+        out->n_rows = i < p->n_views ? vision_n_out(v, g) : 0;
+        if (i < p->n_views)
+            snprintf(out->text, sizeof out->text, "%s<%.1f seconds><|vision_start|>", end, p->seconds[i]);
+        else
+            add_text(out, end);
+        return i <= p->n_views;
+    }
     if (!marks) return i == 0;
     if (marks->line_end) {
         const size_t n_lines = (size_t)(g.rows / v->n_merge);
@@ -177,7 +187,7 @@ rn_status picture_piece_add(const struct picture_piece *piece, const tokenizer *
     const rn_status st =
         n_text ? tokenizer_encode_more(tok, piece->text, n_text, true, SIZE_MAX, &ids, &n, err) : RN_OK;
     bool ok = st == RN_OK && id_list_append(to, ids, n);
-    for (int32_t i = 0; ok && i < piece->n_rows; i++) ok = id_list_add(to, token);
+    for (int32_t i = 0; ok && i < piece->n_rows; i++) ok = id_list_add(to, piece->token >= 0 ? piece->token : token);
     mem_free(ids);
     return st != RN_OK || ok ? st : fail(err, RN_E_NOMEM, "picture: out of memory for its tokens");
 }

@@ -18,6 +18,7 @@ enum { PICTURE_MARK_BYTES = 128 };
 struct picture_piece {
     char text[PICTURE_MARK_BYTES]; // before the rows
     int32_t n_rows;
+    int32_t token; // of the rows; -1: the token for pictures
 };
 // The i-th piece of a picture in a prompt: all rows, in order, with the family's marks between them. false: there are no more.
 bool picture_piece_at(const struct vision_info *v, const struct pixels *p, struct vision_grid g, size_t i,

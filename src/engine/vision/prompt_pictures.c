@@ -24,6 +24,9 @@ rn_status prompt_pictures_add(struct prompt_pictures *p, struct vision *v, const
         to->pixels = (struct pixels){0};
         return st;
     }
+    to->time_step = 1;
+    if (info->video == VIDEO_BY_SECONDS)
+        to->time_step = (float)info->tokens_per_second * (float)to->pixels.view_seconds;
     to->n_rows = to->grid.rows / info->n_merge, to->n_cols = to->grid.cols / info->n_merge;
     p->vision = v;
     p->n++;
@@ -131,8 +134,8 @@ static void set_coord(struct lm_input *in, int32_t t, int32_t h, int32_t w) {
 bool prompt_pictures_input(const struct prompt_pictures *p, int32_t position, struct lm_input *out) {
     const bool has_coords = p->n_spans && vision_info(p->vision)->has_coords,
                sees_itself = p->n_spans && vision_info(p->vision)->sees_itself;
-    int32_t shift =
-        0; // of coordinates against positions: a picture, which is one span then, takes as many as its longer side
+    // Of coordinates against positions: a span takes as many as the longer side of its grid, whatever its times.
+    int32_t shift = 0;
     *out = (struct lm_input){.see_to = -1};
     for (size_t i = 0; i < p->n_spans && position >= p->spans[i].first; i++) {
         const struct picture_span *const span = &p->spans[i];
@@ -145,7 +148,11 @@ bool prompt_pictures_input(const struct prompt_pictures *p, int32_t position, st
         out->vector = at->vectors->rows.values + (size_t)row * at->vectors->rows.width;
         out->key = hash_u64((uint64_t)row, at->vectors->key);
         if (sees_itself) out->see_to = span->first + span->n - 1;
-        if (has_coords) set_coord(out, start, start + row / at->n_cols, start + row % at->n_cols);
+        if (has_coords) {
+            const int32_t n_grid = at->n_rows * at->n_cols, in_grid = behind % n_grid;
+            const int32_t time = (int32_t)((float)(behind / n_grid) * at->time_step);
+            set_coord(out, start + time, start + in_grid / at->n_cols, start + in_grid % at->n_cols);
+        }
         return true;
     }
     if (!has_coords || position < p->spans[0].first) return false;

@@ -11,9 +11,10 @@
 enum { PROMPT_MAX_PICTURES = 16 };
 
 struct prompt_picture {
-    int32_t n_rows, n_cols;               // of its grid, in rows of the text model
-    struct pixels pixels;                 // until it is encoded
-    struct vision_grid grid;              // of each view
+    int32_t n_rows, n_cols;  // of its grid, in rows of the text model; a video has as many grids as views
+    float time_step;         // of coordinates, from one view of a video to the next
+    struct pixels pixels;    // until it is encoded
+    struct vision_grid grid; // of each view
     const struct vision_vectors *vectors; // NULL: not encoded
 };
 // Positions [first, first + n), which have the vectors [row, row + n) of a picture. The family's marks may stand between two of them.

@@ -358,6 +358,34 @@ static rn_status (*const readers[])(const struct json_node *, const struct famil
                                                    [TILING_PARTS] = read_parts,
                                                    [TILING_CLOSEST] = read_closest};
 
+// What of the class of a video processor is not a picture's: the area of frames. Defaults are those of Qwen2VLVideoProcessor and Qwen3VLVideoProcessor.
+static rn_status read_video(const struct json_node *of, struct pipeline *out, rn_error *err) {
+    const struct json_node *const size = member(of, "size"), *const type = member(of, "video_processor_type");
+    const bool is_3 = type && type->kind == JSON_STRING && json_is(type, "Qwen3VLVideoProcessor");
+    const uint32_t unit = is_3 ? 32 * 32 : 28 * 28;
+    if (!out->patch_size) return RN_OK; // of a family that takes no videos here
+    out->video_min_pixels = 128 * unit, out->video_max_pixels = 768 * unit;
+    rn_status st = RN_OK;
+    if (size) st = read_count(size, "shortest_edge", PICTURE_MAX_PIXELS, &out->video_min_pixels, err);
+    if (st == RN_OK && size) st = read_count(size, "longest_edge", PICTURE_MAX_PIXELS, &out->video_max_pixels, err);
+    if (st == RN_OK) st = read_count(of, "min_pixels", PICTURE_MAX_PIXELS, &out->video_min_pixels, err);
+    if (st == RN_OK) st = read_count(of, "max_pixels", PICTURE_MAX_PIXELS, &out->video_max_pixels, err);
+    if (st == RN_OK && out->video_min_pixels > out->video_max_pixels)
+        st = fail(err, RN_E_FORMAT, "min_pixels %u of a video is more than max_pixels %u", out->video_min_pixels,
+                  out->video_max_pixels);
+    return st;
+}
+
+rn_status preprocessor_read_video(const char *text, size_t n, struct pipeline *out, rn_error *err) {
+    struct json_tree tree = {0};
+    rn_status st = json_read(&tree, text, n, err);
+    if (st == RN_OK && tree.nodes[0].kind != JSON_OBJECT)
+        st = fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(&tree.nodes[0]));
+    if (st == RN_OK) st = read_video(&tree.nodes[0], out, err);
+    json_free(&tree);
+    return st;
+}
+
 rn_status preprocessor_read(const char *text, size_t n, struct pipeline *out, rn_error *err) {
     struct json_tree tree = {0};
     const struct family *f = NULL;
@@ -373,6 +401,8 @@ rn_status preprocessor_read(const char *text, size_t n, struct pipeline *out, rn
         if (st == RN_OK) out->has_marks = f->has_marks;
         if (st == RN_OK) st = readers[f->tiling](of, f, out, err);
         if (st == RN_OK) st = read_scale(of, f, out, err);
+        const struct json_node *const video = member(&tree.nodes[0], "video_processor");
+        if (st == RN_OK && video && video->kind == JSON_OBJECT) st = read_video(video, out, err);
     }
     json_free(&tree);
     return st;
@@ -399,6 +429,20 @@ static rn_status map_file(const char *path, file_map *out, rn_error *err) {
     return file_map_open(path, FILE_LOAD_READ, NULL, NULL, out, err);
 }
 
+// The file of a folder that has one for videos.
+static rn_status open_video(const char *folder, struct pipeline *out, rn_error *err) {
+    char path[PATH_BYTES];
+    bool found = false;
+    file_map map;
+    rn_status st = package_in_file(folder, path_in_folder(folder, NULL, PREPROCESSOR_VIDEO, path, &found, err), err);
+    if (st != RN_OK || !found) return st;
+    st = map_file(path, &map, err);
+    if (st == RN_OK)
+        st = package_in_file(path, preprocessor_read_video((const char *)map.data, map.size, out, err), err);
+    file_map_close(&map);
+    return st;
+}
+
 rn_status preprocessor_open(const char *folder, struct pipeline *out, rn_error *err) {
     char path[PATH_BYTES];
     bool found = false;
@@ -414,7 +458,7 @@ rn_status preprocessor_open(const char *folder, struct pipeline *out, rn_error *
     st = map_file(path, &map, err);
     if (st == RN_OK) st = package_in_file(path, preprocessor_read((const char *)map.data, map.size, out, err), err);
     file_map_close(&map);
-    return st;
+    return st == RN_OK ? open_video(folder, out, err) : st;
 }
 
 rn_status preprocessor_text(const char *folder, char **text, size_t *n, rn_error *err) {

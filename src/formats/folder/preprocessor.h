@@ -5,7 +5,7 @@
 #include "media/pipeline.h"
 
 /**
- * Read preprocessor_config.json, the image_processor of processor_config.json, or vision_tower/preprocessor_config.json (VILA):
+ * Read video_preprocessor_config.json, where it is there, and preprocessor_config.json, the image_processor of processor_config.json, or vision_tower/preprocessor_config.json (VILA):
  * the first that is there.
  *
  * @param folder  of the model.
@@ -13,6 +13,9 @@
  *         file, or it cannot be read; RN_E_LIMIT; RN_E_NOMEM.
  */
 rn_status preprocessor_open(const char *folder, struct pipeline *out, rn_error *err);
+// A video's frames, where the folder has a file for them: their area. Without, they are as large as pictures.
+#define PREPROCESSOR_VIDEO "video_preprocessor_config.json"
+rn_status preprocessor_read_video(const char *text, size_t n, struct pipeline *out, rn_error *err);
 // The file's text, freed with mem_free(); *text NULL: the folder has none. Errors: those of reading.
 rn_status preprocessor_text(const char *folder, char **text, size_t *n, rn_error *err);
 rn_status preprocessor_read(const char *text, size_t n, struct pipeline *out,

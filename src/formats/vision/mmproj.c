@@ -221,6 +221,10 @@ static rn_status read_numbers(struct reading *r, int32_t *n_layer, rn_error *err
     int64_t token = -1;
     if (st == RN_OK) st = gguf_get_int(g, MMPROJ_TOKEN, 0, INT32_MAX, &token, &found, err);
     info->image_token = (int32_t)token;
+    token = -1;
+    if (st == RN_OK) st = gguf_get_int(g, MMPROJ_VIDEO_TOKEN, 0, INT32_MAX, &token, &found, err);
+    info->video_token = (int32_t)token;
+    if (st == RN_OK) st = read_count(g, MMPROJ_PER_SECOND, 1000, &info->tokens_per_second, err);
     if (st == RN_OK && r->kind->has_places) st = read_places(r, *n_layer, err);
     if (st == RN_OK) st = vision_set_grid(info, side, r->kind->has_frames || r->kind->is_pixtral, err);
     if (r->kind->is_pixtral) info->n_numbers = 3 * info->patch_size * info->patch_size, r->side = (uint32_t)side;
@@ -375,6 +379,13 @@ static rn_status read_processor(struct reading *r, rn_error *err) {
     } else if (st == RN_OK) {
         st = set_usual(r, err);
     }
+    struct pipeline *const p = &r->v->info.pipeline;
+    int32_t least = (int32_t)p->video_min_pixels, most = (int32_t)p->video_max_pixels;
+    if (st == RN_OK) st = read_count(&r->g, MMPROJ_VIDEO_MIN, PICTURE_MAX_PIXELS, &least, err);
+    if (st == RN_OK) st = read_count(&r->g, MMPROJ_VIDEO_MAX, PICTURE_MAX_PIXELS, &most, err);
+    if (st == RN_OK && most && least > most)
+        st = fail(err, RN_E_FORMAT, "key " MMPROJ_VIDEO_MIN ": %" PRId32 " is more than %" PRId32, least, most);
+    p->video_min_pixels = (uint32_t)least, p->video_max_pixels = (uint32_t)most;
     return st == RN_OK ? vision_fit_pipeline(r->v, err) : st;
 }
 
@@ -549,6 +560,12 @@ static rn_status load(struct reading *r, rn_error *err) {
     info->has_coords = r->kind->has_frames;
     info->order = r->kind->is_map ? VISION_AS_MAP : VISION_IN_TURN;
     info->image_token_name = r->kind->token;
+    info->video_token_name = r->kind->has_frames ? "<|video_pad|>" : NULL;
+    info->video = r->kind->has_places    ? VIDEO_WITH_TIMES
+                  : r->kind->has_windows ? VIDEO_BY_SECONDS
+                  : r->kind->has_frames  ? VIDEO_AS_ONE
+                                         : VIDEO_NONE;
+    info->tokens_per_second = 2; // published models'
     info->has_class = has_tensor(&r->g, "v.class_embd");
     st = read_activations(r, err);
     if (st == RN_OK) st = read_numbers(r, &n_layer, err);

@@ -8,11 +8,16 @@
 #include "formats/vision/vision_files.h"
 
 // preprocessor_config.json as text; the token; activations that llama.cpp has no key for; LLaVA-OneVision's bound of a map.
-#define MMPROJ_PROCESSOR  "runnel.vision.preprocessor_config"
-#define MMPROJ_TOKEN      "runnel.vision.image_token"
-#define MMPROJ_TOWER      "runnel.vision.tower"
-#define MMPROJ_PROJECTOR  "runnel.vision.projector"
-#define MMPROJ_MOST_TILES "runnel.vision.most_tiles"
+#define MMPROJ_PROCESSOR   "runnel.vision.preprocessor_config"
+#define MMPROJ_TOKEN       "runnel.vision.image_token"
+#define MMPROJ_TOWER       "runnel.vision.tower"
+#define MMPROJ_PROJECTOR   "runnel.vision.projector"
+#define MMPROJ_MOST_TILES  "runnel.vision.most_tiles"
+#define MMPROJ_VIDEO_TOKEN "runnel.vision.video_token"
+#define MMPROJ_VIDEO_MIN                                                                                             \
+    "runnel.vision.video_min_pixels" // of frames of a video, where they are not those of pictures
+#define MMPROJ_VIDEO_MAX  "runnel.vision.video_max_pixels"
+#define MMPROJ_PER_SECOND "runnel.vision.tokens_per_second" // Qwen2.5-VL's steps of time
 #define MMPROJ_EPS        "runnel.vision.projector_epsilon" // where it is not the tower's
 #define MMPROJ_BREAK                                                                                                 \
     "v.token_embd.img_break" // Pixtral's: the text model's embedding of [IMG_BREAK], which others read

@@ -442,6 +442,15 @@ static rn_status read_vila(const struct folder *f, const struct json_node *root,
     return st;
 }
 
+static rn_status read_video_token(const struct json_node *root, struct vision_info *out, rn_error *err) {
+    static const char name[] = "video_token_id";
+    const struct json_node *const v = json_member(root, name);
+    int64_t n = out->video_token;
+    const rn_status st = v ? json_int(v, 0, INT32_MAX, &n, err) : RN_OK;
+    out->video_token = (int32_t)n;
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
+}
+
 // What the towers of Qwen2-VL and Qwen2.5-VL share: patches of two equal frames, rotated by row and column; the merger's norm is the tower's last.
 struct qwen_tower {
     struct hparams h;
@@ -460,6 +469,8 @@ static rn_status read_qwen(const struct json_node *of, const char *width, struct
     if (!info->patch_size) info->patch_size = 14;
     info->n_merge = 2, info->has_coords = true;
     info->image_token = 151655; // Qwen2VLConfig's, and Qwen2_5_VLConfig's
+    info->video_token = 151656;
+    info->video = VIDEO_AS_ONE;
     rn_status st = read_count(of, width, VISION_MAX_WIDTH, &t->h.n_embd, err);
     if (st == RN_OK) st = read_count(of, "num_heads", t->h.n_embd, &t->h.n_head, err);
     if (st == RN_OK) st = read_count(of, "depth", VISION_MAX_LAYERS, &t->n_layer, err);
@@ -534,6 +545,8 @@ static rn_status read_qwen25_vl(const struct folder *f, const struct json_node *
     if (st == RN_OK) st = read_count(of, "intermediate_size", VISION_MAX_WIDTH, &t.h.n_ff, err);
     if (st == RN_OK) st = read_count(of, "out_hidden_size", VISION_MAX_WIDTH, &out->n_text, err);
     if (st == RN_OK) st = read_count(of, "window_size", PIPELINE_MAX_SIDE, &window, err);
+    v->info.video = VIDEO_BY_SECONDS, v->info.tokens_per_second = 4; // Qwen2_5_VLVisionConfig's
+    if (st == RN_OK) st = read_count(of, "tokens_per_second", 1000, &v->info.tokens_per_second, err);
     if (st == RN_OK) st = read_choice(of, "hidden_act", act, 1, &arch, err);
     if (st == RN_OK) st = read_full_layers(of, t.n_layer, sees_all, err);
     v->info.window = window / v->info.n_merge / v->info.patch_size;
@@ -602,6 +615,7 @@ static rn_status read_qwen3_tower(const struct json_node *root, bool has_deepsta
     if (st == RN_OK) st = read_count(of, "out_hidden_size", VISION_MAX_WIDTH, &out->n_text, err);
     if (st == RN_OK) st = read_choice(of, "hidden_act", CHOICES(act), &arch, err);
     if (st == RN_OK) st = read_theta(of, &t.h.rope_theta, err);
+    info->video = VIDEO_WITH_TIMES;
     if (st == RN_OK) st = read_places(of, info, err);
     if (st == RN_OK && has_deepstack) st = read_deepstack(of, t.n_layer, info, err);
     if (st == RN_OK) st = vision_set_tower(v->tower, &t.h, arch, info, t.n_layer, -1, err);
@@ -618,7 +632,7 @@ static rn_status read_qwen35(const struct folder *f, const struct json_node *roo
                              struct vision_config *out, rn_error *err) {
     (void)f;
     const rn_status st = read_qwen3_tower(root, false, v, out, err);
-    v->info.image_token = 248056; // Qwen3_5Config's
+    v->info.image_token = 248056, v->info.video_token = 248057; // Qwen3_5Config's
     return st;
 }
 
@@ -781,7 +795,7 @@ rn_status vision_config_read(const struct folder *f, struct vision_files *v, str
     bool found;
     *out = (struct vision_config){0};
     v->info.n_merge = 1;
-    v->info.image_token = -1;
+    v->info.image_token = v->info.video_token = -1;
     rn_status st = folder_open_json(f, "config.json", FOLDER_MAX_CONFIG_BYTES, &file, &tree, &found, err);
     if (st == RN_OK && !found) {
         st = fail(err, RN_E_IO, "%s: is a directory without config.json, so not a model folder",
@@ -794,6 +808,7 @@ rn_status vision_config_read(const struct folder *f, struct vision_files *v, str
             v->info.family = family->name;
             st = family->read(f, &tree.nodes[0], v, out, err);
             if (st == RN_OK) st = read_image_token(&tree.nodes[0], &v->info, err);
+            if (st == RN_OK && v->info.video) st = read_video_token(&tree.nodes[0], &v->info, err);
             if (st == RN_OK && v->info.n_merge > 1 && v->info.has_class && v->info.keeps_class)
                 st = fail(err, RN_E_UNSUPPORTED, "%s: a class row among patches that are merged", family->name);
         }

@@ -111,6 +111,8 @@ rn_status vision_fit_pipeline(struct vision_files *v, rn_error *err) {
     if (!fits)
         return fail(err, RN_E_FORMAT, "%s: patches of the processor are not those of the tower",
                     package_shown_path(v->tower->path));
+    p->takes_video = info->video != VIDEO_NONE;
+    p->area_of_all = info->video == VIDEO_WITH_TIMES;
     for (size_t i = 0; !info->grid && i < p->n_steps; i++) {
         if (p->steps[i].max_pixels > most) p->steps[i].max_pixels = most;
         if (p->steps[i].min_pixels > most) p->steps[i].min_pixels = most;
@@ -183,6 +185,11 @@ rn_status vision_files_from_bytes(const char *name, const struct package_bytes *
         st = preprocessor_read((const char *)files[at].data, files[at].n, &v.info.pipeline, err);
         st = package_in_file(pipeline, st, err);
     }
+    for (size_t i = 0; st == RN_OK && i < n_files; i++)
+        if (strcmp(files[i].name, PREPROCESSOR_VIDEO) == 0)
+            st = package_in_file(
+                PREPROCESSOR_VIDEO,
+                preprocessor_read_video((const char *)files[i].data, files[i].n, &v.info.pipeline, err), err);
     if (st == RN_OK) st = vision_fit_pipeline(&v, err);
     if (v.info.pipeline.has_marks) v.info.marks = c.marks;
     return hand_over(&v, st, out);

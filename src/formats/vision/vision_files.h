@@ -34,6 +34,14 @@ struct vision_marks {
     const char *place;        // what stands for a picture in a prompt; NULL: the token for pictures
 };
 
+// How the vectors of a video's views stand in a prompt.
+enum vision_video {
+    VIDEO_NONE,
+    VIDEO_AS_ONE,     // Qwen2-VL: one behind the other, each a step later in time
+    VIDEO_BY_SECONDS, // Qwen2.5-VL: time goes by seconds
+    VIDEO_WITH_TIMES, // Qwen3-VL: each as a picture of its own, behind a text that says the second
+};
+
 struct vision_info {
     const char *family; // "LLaVA-1.5"; static
     // Patches of patch_size x patch_size pixels, each n_numbers numbers, channel by channel. grid x grid of them make a picture; 0: the
@@ -63,9 +71,13 @@ struct vision_info {
     int32_t n_embd_out;               // of a projector's rows
     int32_t image_token;              // the text model's token in a picture's place; -1: it is not named
     const char *image_token_name;     // then: its usual text; NULL: unknown
+    enum vision_video video;
+    int32_t tokens_per_second;    // VIDEO_BY_SECONDS: steps of time
+    int32_t video_token;          // the text model's token in a place of a video; -1: it is not named
+    const char *video_token_name; // then: its usual text; NULL: unknown
     struct pipeline pipeline;
 };
-// Patches of a picture.
+// Patches of a picture, or of a view of a video.
 struct vision_grid {
     int32_t rows, cols;
 };
