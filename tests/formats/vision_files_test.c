@@ -135,6 +135,10 @@ TEST(what_is_not_supported_or_wrong_is_refused_by_name) {
     static const struct spoiled rows[] = {
         {"family", "LlavaForConditionalGeneration", "Blip2ForConditionalGeneration", NULL, NULL,
          "Blip2ForConditionalGeneration takes no pictures here"},
+        {"a family with its reason", "LlavaForConditionalGeneration", "MllamaForConditionalGeneration", NULL, NULL,
+         "MllamaForConditionalGeneration takes no pictures here: Llama 3.2 vision attends to pictures from layers"},
+        {"a layout with its reason", "LlavaForConditionalGeneration", "InternVLChatModel", NULL, NULL,
+         "InternVLChatModel takes no pictures here: InternVL in OpenGVLab's own layout; transformers' is read"},
         {"a class row in a map", "LlavaForConditionalGeneration",
          "LlavaNextForConditionalGeneration\"], \"vision_feature_select_strategy\": \"full\", \"x\": [\"", NULL, NULL,
          "LLaVA-NeXT: a class row in a map of tiles"},

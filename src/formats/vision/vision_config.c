@@ -783,6 +783,9 @@ static rn_status find_family(const struct json_node *root, const struct family *
             *out = &families[i];
             return RN_OK;
         }
+    const char *const why = vision_refusal_reason(name);
+    if (why)
+        return fail(err, RN_E_UNSUPPORTED, "%.*s takes no pictures here: %s", config_shown(name), name->text, why);
     return fail(err, RN_E_UNSUPPORTED, "%.*s takes no pictures here; docs/vision.md lists the families that do",
                 config_shown(name), name->text);
 }

@@ -21,4 +21,7 @@ struct vision_config {
 rn_status vision_config_read(const struct folder *f, struct vision_files *v, struct vision_config *out,
                              rn_error *err);
 
+// Why a family that sees does not here, by the class in `architectures`; NULL: it is not known.
+const char *vision_refusal_reason(const struct json_node *class_name);
+
 #endif
