@@ -67,6 +67,7 @@ static struct hparams as_in_files(const struct hparams *h, const struct arch_fac
     if (f->short_conv) w.ssm_d_inner = 0;
     if (f->wkv) w.ssm_d_conv = w.ssm_d_inner = w.ssm_d_state = w.ssm_n_head = w.ssm_n_group = 0;
     if (f->scans) w.ssm_n_head = h->ssm_dt_rank;
+    if (f->whole_kv_b) w.mla_head_dim_v = 0; // it is in value_length
     w.n_layer += h->n_layer_after;
     return w;
 }
@@ -210,7 +211,7 @@ static void put_hparams(gguf_writer *w, const struct hparams *h, const log_sink 
     put_none(w, &said, f, rows, n, log);
     put_own(w, h, f, log);
     gguf_put_u32(w, metadata_key_of(h, "vocab_size").text, (uint32_t)h->n_vocab);
-    if (h->head_dim_nope)
+    if (h->head_dim_nope && !f->whole_kv_b)
         gguf_put_u32(w, metadata_key_of(h, "attention.key_length_mla").text, (uint32_t)(h->head_dim_nope + h->n_rot));
     if (f->puts_both_eps) gguf_put_f32(w, metadata_key_of(h, "attention.layer_norm_epsilon").text, h->norm_eps);
     put_scaling(w, h);

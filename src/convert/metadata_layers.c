@@ -48,6 +48,10 @@ static void put_widths(gguf_writer *w, const struct hparams *h, const struct arc
         const bool of_kv = row->layer_at == offsetof(struct layer_hparams, n_head_kv);
         int32_t all;
         if (!row->is_per_layer || (of_kv && f->recurrent == RECURRENT_ALL)) continue;
+        if (of_kv && f->whole_kv_b) { // each head has keys and values of its own in such files
+            put_int(w, h, name, h->n_head);
+            continue;
+        }
         // Layers with a recurrent state have no key heads. In some architectures a 0 there marks
         // them, so the array is needed; others do not depend on it.
         if (is_even(h, row, !of_kv || f->recurrent == RECURRENT_WITHOUT_KV || f->recurrent == RECURRENT_IN_TURN,
@@ -67,8 +71,8 @@ static void put_heads(gguf_writer *w, const struct hparams *h, const struct arch
     if (f->recurrent == RECURRENT_ALL) return;
     while (full < h->n_layer && (!layer_attends(h->layers[full].flags) || has(h, full, LAYER_SWA))) full++;
     const struct layer_hparams *of_full = full < h->n_layer ? &h->layers[full] : &h->layers[0];
-    put_int(w, h, "attention.key_length", of_full->head_dim);
-    put_int(w, h, "attention.value_length", of_full->head_dim_v);
+    put_int(w, h, "attention.key_length", f->whole_kv_b ? h->head_dim_nope + h->n_rot : of_full->head_dim);
+    put_int(w, h, "attention.value_length", f->whole_kv_b ? h->mla_head_dim_v : of_full->head_dim_v);
     if (swa == h->n_layer) return;
     const struct layer_hparams *of_swa = &h->layers[swa];
     if (of_swa->head_dim != of_full->head_dim || f->has_layer_embd) { // gemma4's files always have these keys

@@ -11,6 +11,7 @@
 #include "convert/metadata_layers.h"
 #include "convert/model_out.h"
 #include "convert/tensor_order.h"
+#include "formats/hparams/arch_facts.h"
 #include "formats/limits.h"
 #include <stdio.h>
 #include <string.h>
@@ -124,7 +125,8 @@ static size_t list_replaced(const struct remake *r, struct replaced_pair list[MA
     size_t n = 0;
     if (r->mix) list[n++] = (struct replaced_pair){"general.file_type", r->mix->file_type};
     if (r->mix) list[n++] = (struct replaced_pair){"general.quantization_version", GGUF_QUANTIZATION_VERSION};
-    for (size_t i = 0; h->kv_lora_rank > 0 && i < sizeof of_latent / sizeof *of_latent; i++, n++) {
+    const bool moved = h->kv_lora_rank > 0 && !arch_facts_find(h->arch)->whole_kv_b;
+    for (size_t i = 0; moved && i < sizeof of_latent / sizeof *of_latent; i++, n++) {
         list[n].value = (uint32_t)of_latent[i].value;
         snprintf(list[n].key, sizeof list[n].key, "%s", metadata_key_of(h, of_latent[i].name).text);
     }

@@ -50,6 +50,7 @@
     ROW(Q_SPREAD, DIM(HEADS) * (DIM(NOPE) + DIM(ROT)))  /* queries of all heads */ \
     ROW(HEAD_V, h->mla_head_dim_v)                 /* result of a head */ \
     ROW(O_SPREAD, DIM(HEADS) * DIM(HEAD_V)) \
+    ROW(KV_SPREAD, DIM(HEADS) * (DIM(NOPE) + DIM(HEAD_V)))  /* keys, unrotated, and values of all heads */ \
     /* Feed-forward. */ \
     ROW(FF, l->n_ff) \
     ROW(FF_TWICE, 2 * DIM(FF))                     /* gate and up in one tensor */ \
@@ -178,6 +179,7 @@ enum role {
     ROLE_KV_LORA_NORM,
     ROLE_K_HEADS,
     ROLE_V_HEADS,
+    ROLE_KV_HEADS, // both in one, head by head, which they are made of (latent.c)
     // Per-layer embeddings (Gemma 4).
     ROLE_PLE_EMBD,
     ROLE_PLE_PROJ,

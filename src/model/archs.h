@@ -103,6 +103,8 @@
     X("plamo3", plamo3)                                                                                              \
     X("cogvlm", cogvlm)                                                                                              \
     X("deepseek2-ocr", deepseek_ocr)                                                                                 \
+    X("minicpm3", minicpm3) /* arch_deepseek.c */                                                                    \
+    X("plm", plm)                                                                                                    \
     X("bert", bert) /* arch_encoders.c */                                                                            \
     X("mpnet", mpnet)                                                                                                \
     X("nomic-bert", nomic)                                                                                           \

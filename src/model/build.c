@@ -291,6 +291,7 @@ static rn_status build(struct model *m, const struct model_spec *spec, rn_error 
     if (st == RN_OK) st = model_bind(m, err);
     if (st == RN_OK && m->base) part_borrow(m);
     if (st == RN_OK) st = model_row_kinds(m, err);
+    if (st == RN_OK) st = model_latent(m, err);
     if (st == RN_OK) st = write_program(m, err);
     if (st == RN_OK) st = model_adapters(m, spec, err);
     return st == RN_OK ? program_check(&m->p, err) : st;

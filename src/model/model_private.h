@@ -72,6 +72,9 @@ enum { PART_MOST_BORROWED = 2 }; // matrices
 rn_status model_row_kinds(struct model *m, rn_error *err);
 enum { VISION_MOST_MADE = 1 }; // matrices
 
+// Makes the matrices of latent attention where files have keys and values in one. After model_bind(), which left room.
+rn_status model_latent(struct model *m, rn_error *err);
+
 // Binds the adapters of a spec to the program's ops, which have been written.
 rn_status model_adapters(struct model *m, const struct model_spec *s, rn_error *err);
 // Fills the program's routing. RN_E_LIMIT: the rows of chosen experts are too wide.

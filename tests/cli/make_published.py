@@ -19,7 +19,7 @@ transformers.logging.set_verbosity_error()
 from formula_folder import numbers, write_formula_folder
 from harness import Folder
 from hf_folder import read_tensors
-from plain_decoder import Plain, arctic, early, normed_around, omitting, parallel, rwkv7
+from plain_decoder import Plain, arctic, early, normed_around, omitting, parallel, plm, rwkv7
 from published import FAR, peer_difference
 
 IDS = [7, 31, 2, 40, 19, 5, 5, 28, 44, 11, 0, 36]
@@ -202,6 +202,11 @@ MODELS = {
                                                    attention_bias=True, mlp_bias=True, mamba_proj_bias=True, projectors_bias=True,
                                                    mamba_conv_bias=False, time_step_limit=[0.25, 0.75])),
     'falcon-h1-tied': ('FalconH1ForCausalLM', dict(HEADS, mamba_d_conv=3, mamba_d_state=10, mamba_d_ssm=40, mamba_n_heads=4, mamba_d_head=10, mamba_n_groups=2, tie_word_embeddings=True, lm_head_multiplier=0.75)),
+    'minicpm3': ('MiniCPM3ForCausalLM', dict(TEXT, hidden_size=36, num_attention_heads=3, num_key_value_heads=3, rms_norm_eps=1e-6, q_lora_rank=20, kv_lora_rank=12, qk_nope_head_dim=10, qk_rope_head_dim=6,
+                                             v_head_dim=14, rope_parameters=dict(rope_type='default', rope_theta=10000.0))),
+    'minicpm3-long': ('MiniCPM3ForCausalLM', dict(TEXT, hidden_size=40, num_attention_heads=5, num_key_value_heads=5, rms_norm_eps=1e-2, q_lora_rank=None, kv_lora_rank=14, qk_nope_head_dim=6, qk_rope_head_dim=8,
+                                                  attention_bias=True, scale_emb=3, scale_depth=2.5, dim_model_base=16, tie_word_embeddings=False, rope_parameters=dict(
+                                                      rope_type='longrope', rope_theta=10000.0, factor=8.0, original_max_position_embeddings=8, short_factor=[1, 1.1, 1.2, 1.5], long_factor=[1, 2, 3, 4]))),
     'apertus': ('ApertusForCausalLM', dict(HEADS, num_attention_heads=3, num_key_value_heads=1, rope_parameters=dict(
         rope_type='llama3', rope_theta=12000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16))),
     'apertus-bias': ('ApertusForCausalLM', dict(HEADS, attention_bias=True, rope_parameters=dict(rope_type='default', rope_theta=10000.0))),
@@ -547,6 +552,18 @@ def plamo3(n, period):
             chain(names, plain([], n_layer=n, n_head=3, n_head_kv=1, eps=1e-5, base=1000000.0, base_of_windows=10000.0, windowed=[i for i in range(n) if (i + 1) % period], window=5, layer=normed_around)))
 
 
+def plm_model(n_layer, n_head, rank, nope, rot, v, tied, d=32):
+    config = dict(TEXT, hidden_size=d, num_hidden_layers=n_layer, num_attention_heads=n_head, num_key_value_heads=n_head, model_type='plm', hidden_act='relu2', rms_norm_eps=1e-5, q_lora_rank=None, kv_lora_rank=rank,
+                  qk_nope_head_dim=nope, qk_rope_head_dim=rot, v_head_dim=v, rope_theta=100000.0, tie_word_embeddings=tied)
+    of = {'input_layernorm': [d], 'self_attn.q_proj': [n_head * (nope + rot), d], 'self_attn.kv_a_proj_with_mqa': [rank + rot, d], 'self_attn.kv_a_layernorm': [rank], 'self_attn.kv_b_proj': [n_head * (nope + v), rank],
+          'self_attn.o_proj': [d, n_head * v], 'post_attention_layernorm': [d], 'mlp.up_proj': [48, d], 'mlp.down_proj': [d, 48]}
+    shapes = layers(n_layer, {f'model.layers.%d.{x}.weight': shape for x, shape in of.items()},
+                    {'model.embed_tokens.weight': [48, d], 'model.norm.weight': [d], **({} if tied else {'lm_head.weight': [48, d]})})
+    names = [('kv_a_proj_with_mqa.weight', 'kv_a'), ('kv_a_layernorm.weight', 'kv_a_norm'), *PLAIN_NAMES]
+    return ('PLMForCausalLM', config, shapes, None, None,
+            plain(names, n_layer=n_layer, n_head=n_head, n_head_kv=n_head, eps=1e-5, base=100000.0, pairs=True, layer=plm, rank=rank, nope=nope, n_rot=rot, dim_v=v))
+
+
 def rwkv7_shapes(n, d, ranks, ff, d_head):
     low = {f'model.layers.%d.attn.{x}_lora.lora.{k}.weight': [r, d] if k == 0 else [d, r] for x, r in ranks.items() for k in (0, 2)}
     low.update({f'model.layers.%d.attn.{x}_lora.lora.2.bias': [d] for x in 'wav'})
@@ -684,6 +701,8 @@ OTHERS = {
     'smallthinker-whole': smallthinker(2, (), moe_primary_router_apply_softmax=True, sliding_window_layout=[0, 0], tie_word_embeddings=False),
     'plamo3': plamo3(4, 2),
     'plamo3-8': plamo3(9, 8),
+    'plm': plm_model(2, 3, 12, 10, 6, 14, True),
+    'plm-untied': plm_model(3, 5, 20, 6, 8, 10, False, 44),
     'cogvlm': ('CogVLMForCausalLM', dict(EIGHTS, num_key_value_heads=4, hidden_act='silu', tie_word_embeddings=False, vision_config=dict(hidden_size=16)), cogvlm_shapes(), 'LlamaForCausalLM', dict(EIGHTS, num_key_value_heads=4),
                chain(without(['vision']), packed([('language_expert_', ''), ('language_mlp.', ''), ('self_attn.dense', 'self_attn.o_proj')], 8, 4, 4))),
     'deepseek-ocr': ('DeepseekOCRForCausalLM', dict(EIGHTS, num_key_value_heads=4, model_type='deepseek_vl_v2', hidden_act='silu', tie_word_embeddings=False, n_routed_experts=5, num_experts_per_tok=2, n_shared_experts=2,

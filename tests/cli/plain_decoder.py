@@ -124,6 +124,25 @@ def normed_around(m, x, i):
     return x + m.norm(m.gated(m.norm(x, f'{i}.ffn_norm'), f'{i}.'), f'{i}.post_ffn_norm')
 
 
+def latent_attention(m, x, i):
+    """DeepSeek-V2 (2405.04434), section 2.1, as modeling_plm.py has it: keys and values of all heads from a short vector, the rotated part of keys shared."""
+    c, n = m.c, x.shape[0]
+    q = m.heads(x, f'{i}.q', c.n_head)
+    short, rotated = m.linear(x, f'{i}.kv_a').split([c.rank, c.n_rot], -1)
+    short = m.t[f'{i}.kv_a_norm'] * (short * torch.rsqrt(short.pow(2).mean(-1, keepdim=True) + 1e-6))
+    k, v = m.heads(short, f'{i}.kv_b', c.n_head).split([c.nope, c.dim_v], -1)
+    q = torch.cat([q[..., :c.nope], m.rotate(q[..., c.nope:])], -1)
+    k = torch.cat([k, m.rotate(rotated).expand(c.n_head, n, c.n_rot)], -1)
+    scores = (q @ k.transpose(1, 2) * q.shape[-1] ** -0.5).masked_fill(torch.ones(n, n).triu(1).bool(), float('-inf'))
+    return m.linear((scores.softmax(-1) @ v).transpose(0, 1).reshape(n, -1), f'{i}.o')
+
+
+def plm(m, x, i):
+    x = x + latent_attention(m, m.norm(x, f'{i}.attn_norm'), i)
+    read = m.norm(x, f'{i}.ffn_norm')
+    return x + m.linear(m.linear(read, f'{i}.up').relu() ** 2, f'{i}.down')
+
+
 def before(x):
     return torch.cat([torch.zeros_like(x[:1]), x[:-1]])
 

@@ -225,6 +225,13 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
       "block_count=3 " COMMON RMS "attention.head_count_kv=2 attention.sliding_window=24 "
       "attention.sliding_window_pattern=2 rope.freq_base=1e6 rope.freq_base_swa=1e4",
       .without = "attn_qkv"}},
+    {"latent attention with keys and values of heads in one matrix, factors of its own",
+     {"minicpm3",
+      "block_count=2 " COMMON RMS "attention.head_count_kv=4 attention.q_lora_rank=32 "
+      "attention.kv_lora_rank=32 attention.key_length=40 attention.value_length=12 rope.dimension_count=8"}},
+    {"the same with queries from the row, squared ReLU",
+     {"plm", "block_count=2 " COMMON RMS "attention.head_count_kv=4 attention.kv_lora_rank=24 "
+             "attention.key_length=24 rope.dimension_count=16"}},
     {"matrices for rows of text", {"cogvlm", "block_count=2 " COMMON RMS}},
     {"softmax routing behind a dense layer, whole heads rotated",
      {"deepseek2-ocr", "block_count=3 " COMMON RMS "expert_count=6 expert_used_count=2 "

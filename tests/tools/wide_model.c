@@ -34,6 +34,11 @@
     "context_length=512 embedding_length=256 feed_forward_length=512 attention.head_count=4 vocab_size=320 "         \
     "attention.head_count_kv=1 attention.kv_lora_rank=256 attention.key_length=288 attention.value_length=256 "      \
     "attention.key_length_mla=96 attention.value_length_mla=64 rope.dimension_count=32 rope.freq_base=1e4 "
+// llama.cpp norms latent vectors with the epsilon of rows.
+#define WHOLE                                                                                                        \
+    "context_length=512 embedding_length=256 feed_forward_length=512 attention.head_count=4 vocab_size=320 "         \
+    "attention.head_count_kv=4 attention.kv_lora_rank=256 attention.key_length=96 attention.value_length=64 "        \
+    "rope.dimension_count=32 rope.freq_base=1e4 attention.layer_norm_rms_epsilon=1e-6 "
 
 static const struct row {
     const char *name, *why;
@@ -205,6 +210,10 @@ static const struct row {
       "block_count=2 " LATENT RMS
       "attention.q_lora_rank=256 leading_dense_block_count=1 expert_count=4 expert_used_count=4 expert_feed_forward_length=256 expert_weights_norm=true " SHARED,
       .optional = "output.weight"}},
+    {"minicpm3",
+     "latent attention with keys and values in one matrix, three factors",
+     {"minicpm3", "block_count=2 " WHOLE "attention.q_lora_rank=256 ", .optional = ""}},
+    {"plm", "the same, queries from the row, squared ReLU", {"plm", "block_count=2 " WHOLE, .optional = ""}},
     {"hunyuan_vl", "norms behind rotation", {"hunyuan_vl", "block_count=2 " COMMON RMS KV2 ROTATED, .optional = ""}},
     {"paddleocr",
      "coordinates of pictures",

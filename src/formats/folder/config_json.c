@@ -297,8 +297,6 @@ static void derive_widths(struct hf_config *c) {
         hp->n_ff = ((int32_t)(2 * (4 * (int64_t)hp->n_embd) / 3) + of - 1) / of * of; // n_embd is below 2^19
     }
     if (raw->facts->wkv) derive_wkv(c);
-    if (raw->depth_scale != 0) hp->residual_scale = raw->depth_scale / sqrtf((float)hp->n_layer);
-    if (raw->base_width != 0) hp->logit_scale = (float)hp->n_embd / (float)raw->base_width;
     // granite: without experts the shared part is the whole feed-forward layer
     if (raw->facts->logit_divisor && hp->n_expert == 0 && hp->n_ff_shared != 0) hp->n_ff = hp->n_ff_shared;
 }

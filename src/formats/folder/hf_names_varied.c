@@ -114,6 +114,25 @@ static const struct hf_tensor_row plamo3[] = {
     WEIGHT(LL "mlp.down_proj", B "ffn_down", HF_ALWAYS),
 };
 
+// Latent attention whose matrix of keys and values stays in one piece.
+#define LATENT                                                                                                       \
+    TRUNK, NORM_BEFORE_FFN(HF_AS_IT_IS), WEIGHT(L "self_attn.q_proj", B "attn_q", HF_PLAIN_Q),                       \
+        WEIGHT(L "self_attn.q_a_proj", B "attn_q_a", HF_LOW_RANK_Q),                                                 \
+        BIAS(L "self_attn.q_a_proj", B "attn_q_a", HF_LOW_RANK_Q | HF_ATTENTION_BIAS),                               \
+        WEIGHT(L "self_attn.q_a_layernorm", B "attn_q_a_norm", HF_LOW_RANK_Q),                                       \
+        WEIGHT(L "self_attn.q_b_proj", B "attn_q_b", HF_LOW_RANK_Q),                                                 \
+        WEIGHT(L "self_attn.kv_a_proj_with_mqa", B "attn_kv_a_mqa", HF_ALWAYS),                                      \
+        BIAS(L "self_attn.kv_a_proj_with_mqa", B "attn_kv_a_mqa", HF_ATTENTION_BIAS),                                \
+        WEIGHT(L "self_attn.kv_a_layernorm", B "attn_kv_a_norm", HF_ALWAYS),                                         \
+        WEIGHT(L "self_attn.kv_b_proj", B "attn_kv_b", HF_ALWAYS),                                                   \
+        WEIGHT(L "self_attn.o_proj", B "attn_output", HF_ALWAYS), OUTPUT_BIAS(HF_ATTENTION_BIAS), FREQUENCIES
+static const struct hf_tensor_row minicpm3[] = {LATENT, GATED_FFN("mlp", "", HF_ALWAYS)};
+static const struct hf_tensor_row plm[] = {
+    LATENT,
+    WEIGHT(L "mlp.up_proj", B "ffn_up", HF_ALWAYS),
+    WEIGHT(L "mlp.down_proj", B "ffn_down", HF_ALWAYS),
+};
+
 static const struct hf_alias plamo3_aliases[] = {{AT(hp.n_swa), "window_size"},
                                                  {AT(hp.rope_theta_swa), "rope_local_theta"}};
 static const struct hf_alias smallthinker_aliases[] = {
@@ -144,6 +163,8 @@ static const struct hf_arch archs[] = {
      ALIASES(cogvlm_aliases)},
     {"DeepseekOCRForCausalLM", "deepseek_ocr_text", "deepseek2-ocr", "model.", SILU, HF_UNTIED, TENSORS(deepseek_ocr),
      DEFAULTS(eps_1e6)},
+    {"MiniCPM3ForCausalLM", "minicpm3", "minicpm3", "model.", SILU, TENSORS(minicpm3)},
+    {"PLMForCausalLM", "plm", "plm", "model.", "relu2", TENSORS(plm)},
     {"ApertusForCausalLM", "apertus", "apertus", "model.", "xielu", HF_UNTIED, TENSORS(apertus)},
 };
 const struct hf_arch_list hf_archs_varied = {archs, sizeof archs / sizeof *archs};

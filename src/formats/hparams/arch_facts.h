@@ -73,6 +73,7 @@ struct arch_facts {
     bool omits_blocks;         // layers may lack attention or a feed-forward part: their widths are 0
     bool logit_divisor;        // logit_scale divides
     bool is_mla;               // latent attention: keys are a latent vector and a rotated part
+    bool whole_kv_b;           // of which files have the matrix of keys and values in one, and the widths of heads
     bool has_layer_embd;       // embedding_length_per_layer_input is always said
     bool clamps_qkv;           // clamp_qkv is possible
     bool may_norm_residual;    // residual_of_norm is possible

@@ -66,11 +66,16 @@ static rn_status check_latent(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
     if (hp->kv_lora_rank == 0)
         return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(raw, AT(hp.kv_lora_rank)).text);
-    const bool is_older = raw->source == HPARAMS_GGUF && hp->mla_head_dim_v == 0 && raw->key_length_mla == 0;
+    const bool is_whole = raw->facts->whole_kv_b;
+    const bool is_older =
+        raw->source == HPARAMS_GGUF && (is_whole || (hp->mla_head_dim_v == 0 && raw->key_length_mla == 0));
     if (is_older) { // files before April 2025 have head sizes before the move, and one key head per head (gguf_older.c)
         raw->key_length_mla = hp->head_dim;
         hp->mla_head_dim_v = raw->value_length;
     }
+    const int32_t even = hp->n_embd % hp->n_head == 0 ? hp->n_embd / hp->n_head : 0;
+    if (is_whole && hp->mla_head_dim_v == 0) hp->mla_head_dim_v = even;
+    if (is_whole && raw->key_length_mla == 0) raw->key_length_mla = even;
     if (hp->mla_head_dim_v == 0)
         return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(raw, AT(hp.mla_head_dim_v)).text);
     if (raw->source == HPARAMS_CONFIG)
@@ -177,6 +182,9 @@ static void set_scales(struct raw_hparams *raw) {
     struct hparams *hp = &raw->hp;
     const struct arch_facts *f = raw->facts;
     if (f->embd_by_sqrt) hp->embd_scale = (float)sqrt((double)hp->n_embd);
+    if (hp->residual_scale == 0 && raw->depth_scale != 0) // minicpm
+        hp->residual_scale = raw->depth_scale / sqrtf((float)hp->n_layer);
+    if (hp->logit_scale == 0 && raw->base_width != 0) hp->logit_scale = (float)hp->n_embd / (float)raw->base_width;
     if (f->logit_divisor && hp->logit_scale != 0) hp->logit_scale = 1 / hp->logit_scale;
     if (hp->attn_scale == 0 && raw->query_scalar != 0 && raw->query_scalar != (float)hp->head_dim)
         hp->attn_scale = inverse_root((double)raw->query_scalar);

@@ -60,6 +60,8 @@ static rn_status check_yarn(struct raw_hparams *raw, rn_error *err) {
 // scaled with the logarithm of the context's extension.
 static rn_status check_longrope(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
+    if (hp->rope_n_ctx_orig == 0 && raw->source == HPARAMS_GGUF) // as llama.cpp takes it
+        hp->rope_n_ctx_orig = hp->n_ctx_train;
     if (hp->rope_n_ctx_orig == 0)
         return fail(err, RN_E_FORMAT, "%s: missing, where longrope needs it",
                     hparam_name_at(raw, AT(hp.rope_n_ctx_orig)).text);
