@@ -215,9 +215,11 @@ struct op {
         float weight;
         int32_t period, offset;
     } temperature;
-    // OP_EXPERTS: src is a buffer of parts; else all experts of a row read the same row
+    // OP_EXPERTS: src is a buffer of parts; else all experts of a row read the same row. per_slice: so many consecutive experts have one
+    // slice of the matrix; 0: each has its own
     struct {
         bool reads_parts;
+        int32_t per_slice;
     } experts;
     // OP_EXPERTS_SUM
     struct {

@@ -141,6 +141,9 @@ struct hparams {
     // Mixtures of experts; all 0 without.
     int32_t n_expert, n_expert_used, n_expert_shared, n_ff_expert, n_ff_shared;
     int32_t n_expert_group, n_expert_group_used; // routing within groups; 0: none
+    // grovemoe: so many consecutive experts share a smaller one, n_ff_chunk wide, whose results count by a factor; 0: none do
+    int32_t n_expert_per_chunk, n_ff_chunk;
+    float expert_chunk_scale;
     enum expert_gating expert_gating;
     bool expert_weights_norm;   // weights of the chosen experts are divided by their sum
     float expert_weights_scale; // and multiplied by this; 1: no scaling

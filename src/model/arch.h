@@ -64,6 +64,7 @@ struct op_spec {
     int32_t offset;        // of OP_TEMPERATURE; OP_SHIFT: which of a layer's
     enum dim vector_at;    // of OP_ADD_VECTOR
     bool reads_parts, is_weighted;
+    bool by_chunk; // of OP_EXPERTS: experts of a group have one slice (hparams.n_expert_per_chunk)
     struct condition when;
 };
 

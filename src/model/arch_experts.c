@@ -1,4 +1,4 @@
-// model/arch_experts.c - Llama-like models with experts instead of a feed-forward: Granite, Qwen, OLMoE, gpt-oss, GLM-4.5.
+// model/arch_experts.c - Llama-like models with experts instead of a feed-forward: Granite, Qwen, OLMoE, gpt-oss, GLM-4.5, GroveMoE.
 //
 // Mixtral is in arch_llama.c.
 #include "model/arch_ops.h"
@@ -60,3 +60,32 @@ static const struct tensor_spec glm4moe_tensors[] = {
     TENSORS_CHOICE_BIAS,
     TENSORS_SHARED_EXPERT};
 const struct arch arch_glm4moe = {EXPERTS_OF(glm4moe_tensors, layer), .rope_halves = true};
+
+// GroveMoE (2508.07785): consecutive experts share a smaller one, which adds to each of them with its weight.
+#define CHUNKS(role, name, width, out) {role, name, width, out, DIM_CHUNKS, .when.only = LAYER_EXPERTS}
+static const struct tensor_spec grove_tensors[] = {
+    TENSORS_HEAD,
+    TENSORS_ATTN_NORM,
+    TENSORS_ATTENTION,
+    TENSORS_QK_NORM_OF_HEADS,
+    TENSORS_FFN_NORM,
+    TENSORS_EXPERTS_OR_GATED,
+    CHUNKS(ROLE_GATE_CHUNKS, "blk.%d.ffn_gate_chexps.weight", DIM_EMBD, DIM_FF_CHUNK),
+    CHUNKS(ROLE_UP_CHUNKS, "blk.%d.ffn_up_chexps.weight", DIM_EMBD, DIM_FF_CHUNK),
+    CHUNKS(ROLE_DOWN_CHUNKS, "blk.%d.ffn_down_chexps.weight", DIM_FF_CHUNK, DIM_EMBD),
+};
+static const struct op_spec grove_layer[] = {
+    OPS_ATTENTION_HALF(OPS_QK_NORM_OF_HEADS),
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
+    OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+    OPS_EXPERTS(BUF_NORMED, BUF_DELTA, OP_GATE, ACT_FN_SILU),
+    EXPERTS(BUF_NORMED, BUF_GATE_SHARED, ROLE_GATE_CHUNKS, ROLE_NONE, .by_chunk = true),
+    EXPERTS(BUF_NORMED, BUF_UP_SHARED, ROLE_UP_CHUNKS, ROLE_NONE, .by_chunk = true),
+    {OP_GATE, .src = BUF_GATE_SHARED, .src2 = BUF_UP_SHARED, .dst = BUF_GATE_SHARED, .fn = ACT_FN_SILU,
+     .is_ffn = true, IF_EXPERTS},
+    EXPERTS(BUF_GATE_SHARED, BUF_PARTS_DOWN, ROLE_DOWN_CHUNKS, ROLE_NONE, .by_chunk = true, .reads_parts = true),
+    EXPERTS_SUM(BUF_DELTA_2, true),
+    {OP_ADD, .src = BUF_DELTA_2, .dst = BUF_DELTA, .factor = FACTOR_CHUNKS, IF_EXPERTS},
+    ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_grove = {EXPERTS_OF(grove_tensors, grove_layer), .rope_halves = true};

@@ -63,6 +63,10 @@
     ROW(FF_SHARED, h->n_ff_shared)                 /* of the shared experts, as one */ \
     ROW(PARTS_FF, DIM(CHOSEN) * round_up(DIM(FF_EXPERT), PROGRAM_PART_ALIGN)) \
     ROW(PARTS_EMBD, DIM(CHOSEN) * round_up(DIM(EMBD), PROGRAM_PART_ALIGN)) \
+    ROW(FF_CHUNK, h->n_ff_chunk)                   /* of what experts of a group share */ \
+    ROW(CHUNKS, h->n_expert_per_chunk ? DIM(EXPERTS) / (size_t)h->n_expert_per_chunk : 0) \
+    ROW(PARTS_CHUNK, DIM(CHOSEN) * round_up(DIM(FF_CHUNK), PROGRAM_PART_ALIGN)) \
+    ROW(SIDE, DIM(PARTS_CHUNK) ? DIM(PARTS_CHUNK) : DIM(FF_SHARED))  /* beside the experts */ \
     /* Per-layer embeddings. */ \
     ROW(PLE, h->n_embd_per_layer) \
     ROW(PLE_ALL, DIM(LAYERS) * DIM(PLE))           /* of all layers side by side */ \
@@ -212,6 +216,9 @@ enum role {
     ROLE_DOWN_SHARED,
     ROLE_DOWN_SHARED_BIAS,
     ROLE_SHARED_GATE,
+    ROLE_GATE_CHUNKS, // of groups of experts
+    ROLE_UP_CHUNKS,
+    ROLE_DOWN_CHUNKS,
     // Recurrent layers.
     ROLE_SSM_IN,
     ROLE_SSM_Z,
@@ -328,8 +335,8 @@ enum role {
     ROW(PARTS_GATE, PARTS_FF, ALL) \
     ROW(PARTS_UP, PARTS_FF, ALL) \
     ROW(PARTS_DOWN, PARTS_EMBD, ALL) \
-    ROW(GATE_SHARED, FF_SHARED, ALL) \
-    ROW(UP_SHARED, FF_SHARED, ALL) \
+    ROW(GATE_SHARED, SIDE, ALL)     /* or parts of what groups share */ \
+    ROW(UP_SHARED, SIDE, ALL) \
     ROW(SHARED_GATE, ONE, ALL) \
     ROW(PLE_ALL, PLE_ALL, ALL) \
     ROW(PLE_PROJ, PLE_ALL, ALL) \
@@ -386,6 +393,7 @@ enum buf {
     ROW(LESS, -1) \
     ROW(WKV_DECAY, -0.60653065971263342f) /* -exp(-1/2) */ \
     ROW(BY_SQRT_STATE, 1 / sqrtf((float)h->ssm_d_state)) \
+    ROW(CHUNKS, h->expert_chunk_scale) \
     ROW(BY_SQRT_2, 0.70710678118654752f)
 // clang-format on
 

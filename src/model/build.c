@@ -152,7 +152,10 @@ static void set_parameters(const struct model *m, const struct op_spec *s, int32
         o->temperature.offset = s->offset;
         break;
     case OP_XIELU: o->xielu = xielu_of(m->h->layers[layer].xielu); break;
-    case OP_EXPERTS: o->experts.reads_parts = s->reads_parts; break;
+    case OP_EXPERTS:
+        o->experts.reads_parts = s->reads_parts;
+        o->experts.per_slice = s->by_chunk ? m->h->n_expert_per_chunk : 0;
+        break;
     case OP_EXPERTS_SUM: o->experts_sum.is_weighted = s->is_weighted; break;
     case OP_CONV:
     case OP_SSM:

@@ -32,7 +32,8 @@ rn_status model_experts(struct model *m, rn_error *err) {
     };
     if (h->router_margin != 0) t->scores = ROUTING_RIVALS;
     t->group_best = group_best(m, t);
-    const size_t ff = model_dims(m, -1)[DIM_PARTS_FF], embd = model_dims(m, -1)[DIM_PARTS_EMBD];
+    const size_t of_experts = model_dims(m, -1)[DIM_PARTS_FF], of_chunks = model_dims(m, -1)[DIM_PARTS_CHUNK];
+    const size_t ff = of_experts > of_chunks ? of_experts : of_chunks, embd = model_dims(m, -1)[DIM_PARTS_EMBD];
     if (ff <= MOST_PARTS_WIDTH && embd <= MOST_PARTS_WIDTH) return RN_OK;
     return fail(err, RN_E_LIMIT, "%s: %" PRId32 " experts of a row take %zu numbers, limit %zu", package_path(m->pkg),
                 t->n_used, ff > embd ? ff : embd, MOST_PARTS_WIDTH);

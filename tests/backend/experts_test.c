@@ -162,8 +162,8 @@ static struct mixture *new_mixture(void) {
     return m;
 }
 
-// weighs_input: the experts read weighted rows (Llama 4), else their outputs are weighted.
-static size_t list_ops(const struct mixture *m, bool weighs_input, struct op ops[16]) {
+// weighs_input: the experts read weighted rows (Llama 4), else their outputs are weighted. per_slice: so many have one matrix.
+static size_t list_ops(const struct mixture *m, bool weighs_input, int32_t per_slice, struct op ops[16]) {
     size_t n = 0;
     const int8_t in = weighs_input ? PART_IN : X;
     const struct op_head of_embd = {PAD_EMBD, 0}, of_ff = {PAD_FF, 0}, of_in = {weighs_input ? PAD_EMBD : 0, 0};
@@ -181,12 +181,12 @@ static size_t list_ops(const struct mixture *m, bool weighs_input, struct op ops
     OP(ROUTE, ROUTED, -1, CHOICES, -1, 2 * N_USED, .heads.n = 1);
     if (weighs_input) OP(SPREAD, X, CHOICES, PART_IN, -1, N_USED * PAD_EMBD, .heads = {N_USED, .dst = of_embd});
     OP(EXPERTS, in, CHOICES, GATED, 2, N_USED * PAD_FF, .weights.vec = &m->gate_bias[0][0],
-       .heads = {N_USED, of_in, of_ff}, .experts.reads_parts = weighs_input);
+       .heads = {N_USED, of_in, of_ff}, .experts = {weighs_input, per_slice});
     OP(EXPERTS, in, CHOICES, UP, 3, N_USED * PAD_FF, .heads = {N_USED, of_in, of_ff},
-       .experts.reads_parts = weighs_input);
+       .experts = {weighs_input, per_slice});
     OP(GATE, GATED, UP, GATED, -1, N_USED * PAD_FF, .heads.n = 1, .activate.fn = ACT_FN_SILU);
     OP(EXPERTS, GATED, CHOICES, DOWN, 4, N_USED * PAD_EMBD, .weights.vec = &m->down_bias[0][0],
-       .heads = {N_USED, of_ff, of_embd}, .experts.reads_parts = true);
+       .heads = {N_USED, of_ff, of_embd}, .experts = {true, per_slice});
     OP(EXPERTS_SUM, DOWN, CHOICES, OUT, -1, EMBD, .heads.n = 1, .experts_sum.is_weighted = !weighs_input);
     OP(GATHER, OUT, -1, LAST, -1, EMBD, .heads.n = 1, .rows = ROWS_WANTED);
 #undef OP
@@ -202,7 +202,8 @@ static double dot(const float *w, const double *x, size_t n) {
 }
 
 // The same in double, row by row and expert by expert.
-static void plain_loops(const struct mixture *m, int32_t token, bool weighs_input, double out[EMBD]) {
+static void plain_loops(const struct mixture *m, int32_t token, bool weighs_input, int32_t per_slice,
+                        double out[EMBD]) {
     double x[EMBD], score[N_EXPERT], sum = 0;
     int32_t best[N_USED] = {-1, -1};
     for (int i = 0; i < EMBD; i++) x[i] = (double)m->embd[token][i], out[i] = 0;
@@ -213,8 +214,8 @@ static void plain_loops(const struct mixture *m, int32_t token, bool weighs_inpu
         sum += score[best[j]];
     }
     for (int j = 0; j < N_USED; j++) {
-        const int32_t e = best[j];
-        const double weight = score[e] / sum, in = weighs_input ? weight : 1, after = weighs_input ? 1 : weight;
+        const int32_t e = per_slice ? best[j] / per_slice : best[j];
+        const double weight = score[best[j]] / sum, in = weighs_input ? weight : 1, after = weighs_input ? 1 : weight;
         double hidden[FF], read[EMBD];
         for (int i = 0; i < EMBD; i++) read[i] = x[i] * in;
         for (int i = 0; i < FF; i++) {
@@ -238,14 +239,16 @@ static struct matrix matrix_of(const char *name, const void *data, size_t k, siz
                            .slice_bytes = slice_rows * k * 4};
 }
 
-static void check_mixture(bool weighs_input, enum cpu_set set, int n_threads, size_t n_rows, bool keeps_rows) {
+static void check_mixture(bool weighs_input, int32_t per_slice, enum cpu_set set, int n_threads, size_t n_rows,
+                          bool keeps_rows) {
     struct mixture *m = new_mixture();
     struct op ops[16];
+    const size_t n_slices = per_slice ? (size_t)((N_EXPERT - 1) / per_slice + 1) : N_EXPERT;
     const struct matrix matrices[] = {matrix_of("embd", m->embd, EMBD, VOCAB, 1, VOCAB),
                                       matrix_of("router", m->router, EMBD, N_EXPERT, 1, N_EXPERT),
-                                      matrix_of("gate", m->gate_up, EMBD, FF, N_EXPERT, 2 * FF),
-                                      matrix_of("up", m->gate_up[0][FF], EMBD, FF, N_EXPERT, 2 * FF),
-                                      matrix_of("down", m->down, FF, EMBD, N_EXPERT, EMBD)};
+                                      matrix_of("gate", m->gate_up, EMBD, FF, n_slices, 2 * FF),
+                                      matrix_of("up", m->gate_up[0][FF], EMBD, FF, n_slices, 2 * FF),
+                                      matrix_of("down", m->down, FF, EMBD, n_slices, EMBD)};
     struct program p = {.ops = ops,
                         .matrices = matrices,
                         .n_matrices = 5,
@@ -263,7 +266,7 @@ static void check_mixture(bool weighs_input, enum cpu_set set, int n_threads, si
     pool *threads = NULL;
     backend *b = NULL;
     rn_error err = {0};
-    p.n_ops = list_ops(m, weighs_input, ops);
+    p.n_ops = list_ops(m, weighs_input, per_slice, ops);
     for (size_t r = 0; r < n_rows; r++) rows[r].token = (int32_t)(r * 7 % VOCAB), wanted[r] = (int32_t)r;
     const struct batch_seq seq = {0};
     const struct batch batch = {.rows = rows, .n_rows = n_rows, .seqs = &seq, .wanted = wanted, .n_wanted = n_rows};
@@ -276,7 +279,7 @@ static void check_mixture(bool weighs_input, enum cpu_set set, int n_threads, si
             CHECK_OK(backend_fetch(b, LAST, batch.n_rows, &results, &err), &err);
             double worst = 0, want[EMBD];
             for (size_t r = 0; r < n_rows; r++) {
-                plain_loops(m, rows[r].token, weighs_input, want);
+                plain_loops(m, rows[r].token, weighs_input, per_slice, want);
                 for (int i = 0; i < EMBD; i++)
                     worst = fmax(worst, fabs((double)backend_row(&results, r)[i] - want[i]));
             }
@@ -290,13 +293,14 @@ static void check_mixture(bool weighs_input, enum cpu_set set, int n_threads, si
     free(m);
 }
 
-static void check_mixtures(bool weighs_input) {
+static void check_mixtures(bool weighs_input, int32_t per_slice) {
     static const size_t n_rows[] = {1, 2, 4, 5, 17, 64};
     for (enum cpu_set set = CPU_REF; set < CPU_N_SETS; set++)
         for (size_t i = 0; cpu_set_available(set) && i < sizeof n_rows / sizeof *n_rows; i++)
             for (int n_threads = 1; n_threads <= 3; n_threads++)
-                check_mixture(weighs_input, set, n_threads, n_rows[i], i % 2 == 1);
+                check_mixture(weighs_input, per_slice, set, n_threads, n_rows[i], i % 2 == 1);
 }
 
-TEST(experts_give_what_plain_loops_give) { check_mixtures(false); }
-TEST(experts_that_read_weighted_rows_give_what_plain_loops_give) { check_mixtures(true); }
+TEST(experts_give_what_plain_loops_give) { check_mixtures(false, 0); }
+TEST(experts_that_read_weighted_rows_give_what_plain_loops_give) { check_mixtures(true, 0); }
+TEST(experts_that_share_matrices_give_what_plain_loops_give) { check_mixtures(false, 2); }

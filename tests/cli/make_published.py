@@ -19,7 +19,7 @@ transformers.logging.set_verbosity_error()
 from formula_folder import numbers, write_formula_folder
 from harness import Folder
 from hf_folder import read_tensors
-from plain_decoder import Plain, arctic, early, normed_around, omitting, parallel, plm, rwkv7
+from plain_decoder import Plain, arctic, early, grove, normed_around, omitting, parallel, plm, rwkv7
 from published import FAR, peer_difference
 
 IDS = [7, 31, 2, 40, 19, 5, 5, 28, 44, 11, 0, 36]
@@ -564,6 +564,24 @@ def plm_model(n_layer, n_head, rank, nope, rot, v, tied, d=32):
             plain(names, n_layer=n_layer, n_head=n_head, n_head_kv=n_head, eps=1e-5, base=100000.0, pairs=True, layer=plm, rank=rank, nope=nope, n_rot=rot, dim_v=v))
 
 
+def grove_model(n_layer, dense, n_expert, n_used, heads, chunk, **own):
+    config = dict(HEADS, num_hidden_layers=n_layer, num_attention_heads=heads[0], num_key_value_heads=heads[1], model_type='grove_moe', hidden_act='silu', rms_norm_eps=1e-6, num_experts=n_expert, num_experts_per_tok=n_used,
+                  moe_intermediate_size=20, norm_topk_prob=True, decoder_sparse_step=1, mlp_only_layers=dense, use_sliding_window=False, sliding_window=None, rope_theta=10000.0, **own)
+    of = {'input_layernorm': [32], 'post_attention_layernorm': [32], 'self_attn.q_proj': [12 * heads[0], 32], 'self_attn.k_proj': [12 * heads[1], 32], 'self_attn.v_proj': [12 * heads[1], 32],
+          'self_attn.o_proj': [32, 12 * heads[0]], 'self_attn.q_norm': [12], 'self_attn.k_norm': [12]}
+    shapes = layers(n_layer, {f'model.layers.%d.{x}.weight': shape for x, shape in of.items()}, LLAMA_REST)
+    for i in range(n_layer):
+        mlps = {'mlp.': 48} if i in dense else {**{f'mlp.experts.{e}.': 20 for e in range(n_expert)}, **{f'mlp.chunk_experts.{e}.': chunk for e in range(n_expert // 2)}}
+        shapes |= {f'model.layers.{i}.{x}{p}_proj.weight': [32, n] if p == 'down' else [n, 32] for x, n in mlps.items() for p in ('gate', 'up', 'down')}
+        if i not in dense:
+            shapes |= {f'model.layers.{i}.mlp.gate.weight': [n_expert, 32], f'model.layers.{i}.mlp.expert_bias': [n_expert]}
+    if own.get('attention_bias'):
+        shapes |= {x.replace('weight', 'bias'): shape[:1] for x, shape in shapes.items() if 'self_attn' in x and '_proj' in x}
+    names = [('mlp.gate.weight', 'router'), ('mlp.chunk_experts', 'chunks'), *PLAIN_NAMES]
+    return ('GroveMoeForCausalLM', config, shapes, None, None,
+            plain(names, n_layer=n_layer, n_head=heads[0], n_head_kv=heads[1], eps=1e-6, base=10000.0, layer=grove, n_used=n_used))
+
+
 def rwkv7_shapes(n, d, ranks, ff, d_head):
     low = {f'model.layers.%d.attn.{x}_lora.lora.{k}.weight': [r, d] if k == 0 else [d, r] for x, r in ranks.items() for k in (0, 2)}
     low.update({f'model.layers.%d.attn.{x}_lora.lora.2.bias': [d] for x in 'wav'})
@@ -701,6 +719,8 @@ OTHERS = {
     'smallthinker-whole': smallthinker(2, (), moe_primary_router_apply_softmax=True, sliding_window_layout=[0, 0], tie_word_embeddings=False),
     'plamo3': plamo3(4, 2),
     'plamo3-8': plamo3(9, 8),
+    'grovemoe': grove_model(2, [], 6, 3, (3, 1), 12, tie_word_embeddings=False),
+    'grovemoe-dense': grove_model(3, [1], 4, 2, (4, 2), 36, tie_word_embeddings=False, attention_bias=True),
     'plm': plm_model(2, 3, 12, 10, 6, 14, True),
     'plm-untied': plm_model(3, 5, 20, 6, 8, 10, False, 44),
     'cogvlm': ('CogVLMForCausalLM', dict(EIGHTS, num_key_value_heads=4, hidden_act='silu', tie_word_embeddings=False, vision_config=dict(hidden_size=16)), cogvlm_shapes(), 'LlamaForCausalLM', dict(EIGHTS, num_key_value_heads=4),

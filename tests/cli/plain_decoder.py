@@ -143,6 +143,21 @@ def plm(m, x, i):
     return x + m.linear(m.linear(read, f'{i}.up').relu() ** 2, f'{i}.down')
 
 
+def grove_experts(m, x, i):
+    """modeling_grove_moe.py: chosen by sigmoids, weighed by softmaxes; what a group shares counts a twentieth."""
+    scores = m.linear(x, f'{i}.router')
+    chosen = torch.topk(scores.sigmoid(), m.c.n_used).indices
+    weights = scores.softmax(-1).gather(-1, chosen)
+    weights = weights / weights.sum(-1, keepdim=True)
+    return torch.stack([sum(w * (m.gated(row, f'{i}.experts.{int(e)}.') + 0.05 * m.gated(row, f'{i}.chunks.{int(e) // 2}.')) for w, e in zip(ws, es)) for row, ws, es in zip(x, weights, chosen)])
+
+
+def grove(m, x, i):
+    x = x + m.attend(m.norm(x, f'{i}.attn_norm'), i)
+    read = m.norm(x, f'{i}.ffn_norm')
+    return x + (grove_experts(m, read, i) if f'{i}.router' in m.t else m.gated(read, f'{i}.'))
+
+
 def before(x):
     return torch.cat([torch.zeros_like(x[:1]), x[:-1]])
 

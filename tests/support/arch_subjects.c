@@ -232,6 +232,9 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
     {"the same with queries from the row, squared ReLU",
      {"plm", "block_count=2 " COMMON RMS "attention.head_count_kv=4 attention.kv_lora_rank=24 "
              "attention.key_length=24 rope.dimension_count=16"}},
+    {"groups of experts that share smaller ones",
+     {"grovemoe", "block_count=2 " COMMON RMS "attention.head_count_kv=2 expert_count=6 expert_used_count=3 "
+                  "expert_feed_forward_length=32 expert_chunk_feed_forward_length=40 experts_per_group=3"}},
     {"matrices for rows of text", {"cogvlm", "block_count=2 " COMMON RMS}},
     {"softmax routing behind a dense layer, whole heads rotated",
      {"deepseek2-ocr", "block_count=3 " COMMON RMS "expert_count=6 expert_used_count=2 "

@@ -25,6 +25,11 @@ static size_t pairs_bytes(const struct program *p, size_t n_rows) {
     return round_up(((size_t)p->routing.n_expert + 1 + 2 * n_pairs) * sizeof(uint32_t), 64);
 }
 
+// The slice of an op's matrix that an expert has.
+static size_t slice_of(const struct op *o, size_t expert) {
+    return o->experts.per_slice > 1 ? expert / (size_t)o->experts.per_slice : expert;
+}
+
 static size_t expert_of(const float *choices, size_t n_used, size_t i) { return (size_t)choices[n_used + i]; }
 
 // Sorts the pairs by expert. Each thread does it for itself, which is faster than sharing it. memory: pairs_bytes().
@@ -82,7 +87,8 @@ void cpu_experts_collect(const struct op_run *x) {
     const size_t part = b->stride[o->src] / p.n_used, k = b->p->matrices[o->weights.matrix].k;
     for (size_t r = 0; r < x->n_rows; r++)
         for (size_t i = 0; i < p.n_used; i++)
-            b->collect(b->collect_user, o->weights.matrix, (int32_t)expert_of(run_src2(x, r), p.n_used, i),
+            b->collect(b->collect_user, o->weights.matrix,
+                       (int32_t)slice_of(o, expert_of(run_src2(x, r), p.n_used, i)),
                        o->experts.reads_parts ? run_src(x, 0) + p.place[r * p.n_used + i] * part : run_src(x, r), k);
 }
 
@@ -195,15 +201,16 @@ static bool claim(struct experts_work *w, size_t *begin, size_t *end) {
 static void multiply(const struct experts_work *w, const struct op_run *member, const uint8_t *acts, size_t stride,
                      size_t first, size_t n, size_t begin, size_t end, uint8_t *scratch) {
     const struct op *o = &member->o->op;
+    const size_t slice = slice_of(o, w->expert);
     const struct product p = {
         .cm = matrix_of(member),
-        .slice = w->expert,
+        .slice = slice,
         .acts = acts,
         .act_stride = stride,
         .n_rows = n,
         .out = run_dst(member, 0) + first * (size_t)o->heads.dst.stride,
         .out_stride = (size_t)o->heads.dst.stride,
-        .bias = o->weights.vec ? o->weights.vec + w->expert * matrix_of(member)->m->n_out : NULL,
+        .bias = o->weights.vec ? o->weights.vec + slice * matrix_of(member)->m->n_out : NULL,
     };
     cpu_product_run(member->b, &p, begin, end, scratch);
 }
@@ -221,7 +228,7 @@ static void add_adapters(const struct experts_work *w, const struct op_run *memb
                                      .n = n,
                                      .out = run_dst(member, 0) + first * out_stride,
                                      .out_stride = out_stride};
-    cpu_adapters_add_expert(member, w->expert, &rows, begin, end);
+    cpu_adapters_add_expert(member, slice_of(o, w->expert), &rows, begin, end);
 }
 
 static void run_columns(const struct experts_work *w, size_t first, size_t n, size_t begin, size_t end) {

@@ -23,12 +23,15 @@ static bool is_like(const struct safetensors_record *a, const struct safetensors
 // How many there are: matrices of experts, or vectors of heads.
 static int32_t n_stacked(const struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer) {
     const struct layer_hparams *l = hf_layer(r, layer);
-    return row->form == HF_STACKED_QUERIES ? l->n_head
-           : row->form == HF_STACKED_MIXES ? (r->traits & HF_WKV_GATE ? 6 : 5)
-           : row->form == HF_STACKED_KEYS  ? l->n_head_kv
-                                           : r->c->raw.hp.n_expert;
+    return row->form == HF_STACKED_QUERIES  ? l->n_head
+           : row->form == HF_STACKED_MIXES  ? (r->traits & HF_WKV_GATE ? 6 : 5)
+           : row->form == HF_STACKED_KEYS   ? l->n_head_kv
+           : row->form == HF_STACKED_CHUNKS ? r->c->raw.hp.n_expert / r->c->raw.hp.n_expert_per_chunk
+                                            : r->c->raw.hp.n_expert;
 }
-static int dims_stacked(const struct hf_tensor_row *row) { return row->form == HF_STACKED ? 2 : 1; }
+static int dims_stacked(const struct hf_tensor_row *row) {
+    return row->form == HF_STACKED || row->form == HF_STACKED_CHUNKS ? 2 : 1;
+}
 
 // Checks that all experts' tensors exist and have one shape and type; *first is the first expert's.
 static rn_status check_stack(struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer,

@@ -43,6 +43,7 @@ enum hf_form {
     HF_TRANSPOSED_EVEN,
     HF_TRANSPOSED_ODD,
     HF_STACKED,         // "%e": matrices of all experts, one after the other
+    HF_STACKED_CHUNKS,  // "%e": of what groups of experts share (grovemoe)
     HF_STACKED_QUERIES, // "%e": vectors of all heads of queries, one after the other
     HF_STACKED_MIXES,   // "%m": vectors for each of r, w, k, v, a and, with gates, g (rwkv7), one after the other
     HF_STACKED_KEYS,

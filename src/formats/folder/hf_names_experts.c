@@ -20,6 +20,14 @@ static const struct hf_tensor_row qwen2moe[] = {
 #define QWEN3_MOE QWEN_MOE, EXPERTS_IN_ROWS, QK_NORMS(HF_ALWAYS, HF_AS_IT_IS), ATTENTION_BIASES_OF(IN_HALVES)
 static const struct hf_tensor_row qwen3moe[] = {QWEN3_MOE};
 static const struct hf_tensor_row qwen3vlmoe[] = {QWEN3_MOE, EXPERTS_IN_COLUMNS};
+#define CHUNKS(part, to) WEIGHT(L "mlp.chunk_experts.%e." part, B to, HF_EXPERTS, HF_STACKED_CHUNKS)
+static const struct hf_tensor_row grove[] = {
+    QWEN3_MOE,
+    CHUNKS("gate_proj", "ffn_gate_chexps"),
+    CHUNKS("up_proj", "ffn_up_chexps"),
+    CHUNKS("down_proj", "ffn_down_chexps"),
+    LEFT_OUT(L "mlp.expert_bias"), // its class reads none
+};
 static const struct hf_tensor_row olmoe[] = {
     TRUNK,
     NORM_BEFORE_FFN(HF_AS_IT_IS),
@@ -128,6 +136,9 @@ static const struct hf_arch archs[] = {
      TENSORS(qwen3moe)},
     {"Qwen3VLMoeForConditionalGeneration", "qwen3_vl_moe_text", "qwen3vlmoe", "model.", SILU, HF_UNTIED,
      .windows_off = true, .has_deepstack = true, TENSORS(qwen3vlmoe)},
+    {"GroveMoeForCausalLM", "grove_moe", "grovemoe", "model.", SILU, HF_UNTIED, .windows_off = true, TENSORS(grove)},
+    {"modeling_grove_moe.GroveMoeForCausalLM", NULL, "grovemoe", "model.", SILU, HF_UNTIED, .windows_off = true,
+     TENSORS(grove)},
     {"OlmoeForCausalLM", "olmoe", "olmoe", "model.", SILU, HF_UNTIED, TENSORS(olmoe)},
     {"GptOssForCausalLM", "gpt_oss", "gpt-oss", "model.", SILU, HF_UNTIED | HF_ATTENTION_BIAS, TENSORS(gptoss)},
     {"DeepseekV2ForCausalLM", "deepseek_v2", "deepseek2", "model.", SILU, HF_UNTIED | HF_ROPE_PAIRS,

@@ -61,6 +61,19 @@ static uint32_t expert_traits(const struct hf_reader *r, int32_t from, int32_t t
     return !f ? HF_EXPERTS_APART : in_rows ? HF_EXPERTS_IN_ROWS : HF_EXPERTS_IN_COLUMNS;
 }
 
+// The width of what groups of experts share, which config.json does not say: 128 in the code of the only model.
+static rn_status find_chunk_width(const struct hf_reader *r, struct hparams *hp) {
+    const int32_t most = (int32_t)hparam_row_at(offsetof(struct raw_hparams, hp.n_ff_chunk))->max;
+    const struct hf_found *f = NULL;
+    for (int32_t l = 0; r->c->raw.facts->has_chunks && l < hp->n_layer && !f; l++)
+        f = hf_look_up(r, hf_tensor_name(r, "layers.%d.mlp.chunk_experts.0.gate_proj.weight", l, 0).text);
+    if (!f) return RN_OK; // reported as missing
+    if (f->t->n_dims != 2 || f->t->dims[0] == 0 || f->t->dims[0] > (uint64_t)most)
+        return hf_in_tensor(r, f, fail(r->err, RN_E_FORMAT, "is no matrix of 1..%" PRId32 " rows", most));
+    hp->n_ff_chunk = (int32_t)f->t->dims[0];
+    return RN_OK;
+}
+
 // Derives traits from the tensors: is there a separate head, and how are experts stored?
 static void find_traits(struct hf_reader *r) {
     r->traits = r->c->traits | expert_traits(r, 0, r->c->raw.hp.n_layer);
@@ -270,6 +283,7 @@ rn_status hf_add_tensors(struct package *p, struct hf_config *c, const struct sa
     size_t n_rope;
     rn_status st = index_names(&r, shards);
     if (st == RN_OK) find_traits(&r);
+    if (st == RN_OK) st = find_chunk_width(&r, &c->raw.hp);
     if (st == RN_OK) st = hf_find_nextn(&r);
     c->raw.hp.n_layer_after = r.n_nextn;
     if (st == RN_OK) st = hf_read_xielu(&r, c->raw.layers);

@@ -27,6 +27,8 @@ static const struct hparam_default mamba_defaults[] = {{AT(hp.n_ctx_train), 1 <<
 static const struct hparam_default mpnet_defaults[] = {{AT(hp.n_rel_bucket), 32}};
 static const struct hparam_default nomic_defaults[] = {{AT(hp.rope_theta), 1000}};
 static const struct hparam_default modern_defaults[] = {{AT(hp.rope_theta), 160000}, {AT(hp.rope_theta_swa), 10000}};
+static const struct hparam_default grove_defaults[] = {
+    {AT(hp.n_expert_per_chunk), 2}, {AT(hp.expert_chunk_scale), 0.05}}; // as the model's code has it
 // What openbmb's model has, which GGUF files had no keys for.
 static const struct hparam_default minicpm3_defaults[] = {
     {AT(hp.embd_scale), 12}, {AT(depth_scale), 1.4}, {AT(base_width), 256}};
@@ -254,6 +256,12 @@ static const struct arch_facts facts[] = {
     {.name = "plamo3", .swa_period = 8},
     {.name = "cogvlm"},
     {.name = "deepseek2-ocr", .experts = EXPERTS_AFTER_DENSE},
+    {.name = "grovemoe",
+     .experts = EXPERTS_BY_ROUTER,
+     .weights_norm = true,
+     .weights_norm_always = true,
+     .has_chunks = true,
+     DEFAULTS(grove_defaults)},
     {.name = "minicpm3", .logit_divisor = true, .is_mla = true, .whole_kv_b = true, DEFAULTS(minicpm3_defaults)},
     {.name = "plm", .is_mla = true, .whole_kv_b = true},
     {.name = "minimax-m2", .gating = EXPERT_GATING_SIGMOID, .weights_norm = true},

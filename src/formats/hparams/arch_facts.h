@@ -56,6 +56,8 @@ struct arch_facts {
     enum expert_gating gating; // 0: softmax over all
     enum temperature_rule temperature;
     bool weights_norm;         // weights of the chosen experts are divided by their sum
+    bool weights_norm_always;  // whatever files say
+    bool has_chunks;           // groups of experts share smaller ones
     int32_t swa_period;        // in a model with windows every n-th layer has none; 0: all have one
     bool swa_full_first;       // that one is the first of each n, not the last
     bool swa_is_chunk;         // the window is a chunk

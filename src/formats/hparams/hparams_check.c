@@ -134,8 +134,27 @@ static rn_status check_groups(struct raw_hparams *raw, rn_error *err) {
     return RN_OK;
 }
 
+// Their width is in a folder's tensors alone (hf_tensors.c).
+static rn_status check_chunks(struct raw_hparams *raw, rn_error *err) {
+    struct hparams *hp = &raw->hp;
+    if (!raw->facts->has_chunks || hp->n_expert == 0) {
+        hp->n_expert_per_chunk = hp->n_ff_chunk = 0;
+        hp->expert_chunk_scale = 0;
+        return RN_OK;
+    }
+    if (hp->n_expert_per_chunk == 0 || hp->n_expert % hp->n_expert_per_chunk != 0)
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " does not divide the number of experts, %" PRId32,
+                    hparam_name_at(raw, AT(hp.n_expert_per_chunk)).text, hp->n_expert_per_chunk, hp->n_expert);
+    if (hp->n_ff_chunk == 0 && raw->source == HPARAMS_GGUF)
+        return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(raw, AT(hp.n_ff_chunk)).text);
+    return RN_OK;
+}
+
 static rn_status check_experts(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
+    const rn_status of_chunks = check_chunks(raw, err);
+    if (of_chunks != RN_OK) return of_chunks;
+    if (raw->facts->weights_norm_always) hp->expert_weights_norm = true;
     const int32_t least = hp->n_expert > 0 ? 1 : 0;
     if (hp->n_expert_used < least || hp->n_expert_used > hp->n_expert)
         return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " experts",
