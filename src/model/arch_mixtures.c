@@ -1,4 +1,4 @@
-// model/arch_mixtures.c - mixtures of experts in blocks of another order: DBRX, Arctic, Ling 2, AFMoE, Phi-3.5-MoE.
+// model/arch_mixtures.c - mixtures of experts in blocks of another order: DBRX, Arctic, Ling 2, AFMoE, Phi-3.5-MoE, Grok.
 #include "model/arch_ops.h"
 #include "model/arch_tensors.h"
 #include "model/archs.h"
@@ -114,3 +114,33 @@ static const struct op_spec phimoe_layer[] = {
 static const struct op_spec phimoe_end[] = {OPS_END_LAYER};
 const struct arch arch_phimoe = {TENSORS(phimoe_tensors), BEGIN(begin), LAYER(phimoe_layer), END(phimoe_end),
                                  .rope_halves = true};
+
+// Grok 1 and 2 (xAI 2024): capped scores, norms on both sides of blocks; experts weighed by the softmax over all, beside a dense part in Grok 2.
+static const struct tensor_spec grok_tensors[] = {
+    TENSORS_HEAD,
+    TENSORS_ATTN_NORM,
+    TENSORS_ATTENTION,
+    {ROLE_POST_ATTN_NORM, "blk.%d.attn_output_norm.weight", DIM_EMBD},
+    TENSORS_FFN_NORM,
+    TENSORS_EXPERTS,
+    {ROLE_GATE, "blk.%d.ffn_gate.weight", DIM_EMBD, DIM_FF, .optional = true},
+    {ROLE_UP, "blk.%d.ffn_up.weight", DIM_EMBD, DIM_FF, .optional = true},
+    {ROLE_DOWN, "blk.%d.ffn_down.weight", DIM_FF, DIM_EMBD, .optional = true},
+    {ROLE_POST_FFN_NORM, "blk.%d.layer_output_norm.weight", DIM_EMBD, .optional = true},
+    {ROLE_POST_FFN_NORM, "blk.%d.post_ffw_norm.weight", DIM_EMBD}, // its later name
+};
+static const struct op_spec grok_layer[] = {
+    OPS_ATTENTION_HALF(OPS_QK_NORM_OF_HEADS),
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
+    LINEAR(BUF_NORMED, BUF_ROUTED, ROLE_ROUTER, ROLE_NONE),
+    {OP_SOFTCAP, .dst = BUF_ROUTED, .factor = FACTOR_ROUTER_CAP},
+    {OP_ROUTE, .src = BUF_ROUTED, .dst = BUF_CHOICES, IF_EXPERTS},
+    OPS_EXPERTS_GATED(BUF_NORMED, OP_GATE, ACT_FN_GELU_TANH, .reads_parts = false),
+    EXPERTS_SUM(BUF_DELTA, true),
+    OPS_FFN_GATED(BUF_NORMED, BUF_DELTA_2, ACT_FN_GELU_TANH),
+    {OP_ADD, .src = BUF_DELTA_2, .dst = BUF_DELTA, .factor = FACTOR_ONE, .when.if_role = ROLE_GATE},
+    {OP_SCALE, .dst = BUF_DELTA, .factor = FACTOR_BY_SQRT_2, .when.if_role = ROLE_GATE},
+    RMS_NORM(BUF_DELTA, BUF_DELTA, ROLE_POST_FFN_NORM),
+    ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_grok = {TENSORS(grok_tensors), BEGIN(begin), LAYER(grok_layer), END(end), .rope_halves = true};

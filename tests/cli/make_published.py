@@ -19,7 +19,7 @@ transformers.logging.set_verbosity_error()
 from formula_folder import numbers, write_formula_folder
 from harness import Folder
 from hf_folder import read_tensors
-from plain_decoder import Plain, arctic, early, grove, normed_around, omitting, parallel, plm, rwkv7
+from plain_decoder import Plain, arctic, early, grok, grove, normed_around, omitting, parallel, plm, rwkv7
 from published import FAR, peer_difference
 
 IDS = [7, 31, 2, 40, 19, 5, 5, 28, 44, 11, 0, 36]
@@ -582,6 +582,34 @@ def grove_model(n_layer, dense, n_expert, n_used, heads, chunk, **own):
             plain(names, n_layer=n_layer, n_head=heads[0], n_head_kv=heads[1], eps=1e-6, base=10000.0, layer=grove, n_used=n_used))
 
 
+GROK = [('pre_attn_norm', 'attn_norm'), ('pre_moe_norm', 'ffn_norm'), ('post_moe_norm', 'post_ffn_norm'), ('.scale', ''), ('moe_block.gate.weight', 'router'), ('moe_block.', ''), ('block_sparse_moe.gate.weight', 'router'),
+        ('block_sparse_moe.', ''), ('linear_v.weight', 'up'), ('linear_1.weight', 'down'), ('linear.weight', 'gate'), ('w1.weight', 'gate'), ('w2.weight', 'down'), ('w3.weight', 'up'), ('.attn.', '.'), ('attn_norm.weight', 'attn_norm'),
+        ('ffn_norm.weight', 'ffn_norm'), *PLAIN_NAMES]
+
+
+def grok1_model(n_layer, heads, n_expert, n_used, tied, d=30, **own):
+    n, kv = heads
+    config = dict(TEXT, hidden_size=d, num_hidden_layers=n_layer, num_attention_heads=n, num_key_value_heads=kv, model_type='grok-1', num_experts=n_expert, num_experts_per_tok=n_used, rms_norm_eps=1e-5,
+                  attn_output_multiplier=0.3, embedding_multiplier_scale=1.75, output_multiplier_scale=0.6, max_attn_value=4.0, tie_word_embeddings=tied, **own)
+    of = {**{f'{x}_norm.scale': [d] for x in ('pre_attn', 'post_attn', 'pre_moe', 'post_moe')}, 'attn.q_proj.weight': [d, d], 'attn.k_proj.weight': [d // n * kv, d], 'attn.v_proj.weight': [d // n * kv, d], 'attn.o_proj.weight': [d, d],
+          'moe_block.gate.weight': [n_expert, d], **{f'moe_block.experts.{e}.{p}.weight': [d, 48] if p == 'linear_1' else [48, d] for e in range(n_expert) for p in ('linear', 'linear_v', 'linear_1')}}
+    shapes = layers(n_layer, {f'model.layers.%d.{x}': shape for x, shape in of.items()}, {'model.embed_tokens.weight': [48, d], 'model.norm.scale': [d], **({} if tied else {'lm_head.weight': [48, d]})})
+    return ('Grok1ModelForCausalLM', config, shapes, None, None,
+            plain(GROK, n_layer=n_layer, n_head=n, n_head_kv=kv, eps=1e-5, base=10000.0, act=torch.nn.functional.gelu, embed_scale=1.75, head_scale=0.6, scale=0.3, cap=4.0, router_cap=None, n_used=n_used, layer=grok))
+
+
+def grok2_model(n_layer, residual, **own):
+    config = dict(TEXT, num_hidden_layers=n_layer, num_attention_heads=4, num_key_value_heads=2, head_dim=8, model_type='git', num_local_experts=5, num_experts_per_tok=2, moe_intermediate_size=20, residual_moe=residual,
+                  rms_norm_eps=1e-5, embedding_multiplier_scale=2.5, output_multiplier_scale=0.5, attn_logit_softcapping=5.0, router_logit_softcapping=2.0, final_logit_softcapping=9.0, rope_theta=50000.0, attn_temperature_len=1024,
+                  sliding_window_size=-1, global_attn_every_n=1, tie_word_embeddings=False, **own)
+    of = {**{f'{x}_norm': [32] for x in ('pre_attn', 'post_attn', 'pre_moe', 'post_moe')}, 'self_attn.q_proj': [32, 32], 'self_attn.k_proj': [16, 32], 'self_attn.v_proj': [16, 32], 'self_attn.o_proj': [32, 32],
+          'block_sparse_moe.gate': [5, 32], **{f'block_sparse_moe.experts.{e}.{p}': [32, 20] if p == 'w2' else [20, 32] for e in range(5) for p in ('w1', 'w2', 'w3')},
+          **({'mlp.gate_proj': [48, 32], 'mlp.up_proj': [48, 32], 'mlp.down_proj': [32, 48]} if residual else {})}
+    return ('Grok1ForCausalLM', config, layers(n_layer, {f'model.layers.%d.{x}.weight': shape for x, shape in of.items()}, LLAMA_REST), None, None,
+            plain(GROK, n_layer=n_layer, n_head=4, n_head_kv=2, eps=1e-5, base=50000.0, act=lambda x: torch.nn.functional.gelu(x, approximate='tanh'), embed_scale=2.5, head_scale=0.5, last_cap=9.0, cap=5.0, router_cap=2.0,
+                  n_used=2, layer=grok))
+
+
 def rwkv7_shapes(n, d, ranks, ff, d_head):
     low = {f'model.layers.%d.attn.{x}_lora.lora.{k}.weight': [r, d] if k == 0 else [d, r] for x, r in ranks.items() for k in (0, 2)}
     low.update({f'model.layers.%d.attn.{x}_lora.lora.2.bias': [d] for x in 'wav'})
@@ -719,6 +747,10 @@ OTHERS = {
     'smallthinker-whole': smallthinker(2, (), moe_primary_router_apply_softmax=True, sliding_window_layout=[0, 0], tie_word_embeddings=False),
     'plamo3': plamo3(4, 2),
     'plamo3-8': plamo3(9, 8),
+    'grok1': grok1_model(2, (5, 1), 5, 2, True),
+    'grok1-untied': grok1_model(3, (3, 3), 4, 3, False, 36),
+    'grok2': grok2_model(2, True),
+    'grok2-plain': grok2_model(2, False),
     'grovemoe': grove_model(2, [], 6, 3, (3, 1), 12, tie_word_embeddings=False),
     'grovemoe-dense': grove_model(3, [1], 4, 2, (4, 2), 36, tie_word_embeddings=False, attention_bias=True),
     'plm': plm_model(2, 3, 12, 10, 6, 14, True),

@@ -62,6 +62,8 @@ class Plain:
         of = getattr(c, 'key_head', lambda h: h // (n_head // n_head_kv))
         k, v = (torch.stack([t[of(h)] for h in range(n_head)]) for t in (k, v))
         scores = q @ k.transpose(1, 2) * (c.scale or q.shape[-1] ** -0.5)
+        if getattr(c, 'cap', None):
+            scores = c.cap * torch.tanh(scores / c.cap)
         if c.alibi:
             far = torch.arange(x.shape[0])[None, :] - torch.arange(x.shape[0])[:, None]
             scores = scores + torch.tensor(slopes(n_head)).to(x.dtype)[:, None, None] * far
@@ -84,7 +86,9 @@ class Plain:
         x = self.t['embed'][input_ids[0]] * self.c.embed_scale
         for i in range(self.c.n_layer):
             x = self.c.layer(self, x, i)
-        return types.SimpleNamespace(logits=F.linear(self.norm(x, 'norm'), self.t.get('head', self.t['embed']))[None] * self.c.head_scale)
+        logits = F.linear(self.norm(x, 'norm'), self.t.get('head', self.t['embed']))[None] * self.c.head_scale
+        cap = getattr(self.c, 'last_cap', None)
+        return types.SimpleNamespace(logits=cap * torch.tanh(logits / cap) if cap else logits)
 
 
 def usual(m, x, i):
@@ -156,6 +160,19 @@ def grove(m, x, i):
     x = x + m.attend(m.norm(x, f'{i}.attn_norm'), i)
     read = m.norm(x, f'{i}.ffn_norm')
     return x + (grove_experts(m, read, i) if f'{i}.router' in m.t else m.gated(read, f'{i}.'))
+
+
+def grok(m, x, i):
+    """modeling_grok1.py and SGLang's grok.py: weights of experts are those of the softmax over all, capped in the latter, beside a dense part."""
+    c = m.c
+    x = x + m.norm(m.attend(m.norm(x, f'{i}.attn_norm'), i), f'{i}.post_attn_norm')
+    read = m.norm(x, f'{i}.ffn_norm')
+    scores = m.linear(read, f'{i}.router')
+    weights, chosen = torch.topk((c.router_cap * torch.tanh(scores / c.router_cap) if c.router_cap else scores).softmax(-1), c.n_used)
+    made = torch.stack([sum(w * m.gated(row, f'{i}.experts.{int(e)}.') for w, e in zip(ws, es)) for row, ws, es in zip(read, weights, chosen)])
+    if f'{i}.gate' in m.t:
+        made = (m.gated(read, f'{i}.') + made) / 2 ** 0.5
+    return x + m.norm(made, f'{i}.post_ffn_norm')
 
 
 def before(x):

@@ -149,6 +149,7 @@ static const char starred_parts[] =
     "\n"
     "- baichuan: rotates in models of 32 layers and has ALiBi in those of 40; with so many its logits are these.\n"
     "- bitnet: computes SiLU, whatever the folder says; so its logits of bitnet-silu are these.\n"
+    "- grok1, grok2: divides the weights of a row's experts by their sum, which the models' code does not, and caps no scores of the router.\n"
     "- grovemoe: gives what groups of experts share the experts' results to read, where the model's code gives them the row;\n"
     "  wants experts in every layer.\n"
     "- minicpm3-long: wants queries of a latent vector, and has factors of its own, which are those that openbmb's model has.\n"

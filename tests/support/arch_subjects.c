@@ -235,6 +235,15 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
     {"groups of experts that share smaller ones",
      {"grovemoe", "block_count=2 " COMMON RMS "attention.head_count_kv=2 expert_count=6 expert_used_count=3 "
                   "expert_feed_forward_length=32 expert_chunk_feed_forward_length=40 experts_per_group=3"}},
+    {"capped scores of attention and routing, experts beside a dense part",
+     {"grok",
+      "block_count=2 " COMMON RMS "attention.head_count_kv=2 expert_count=6 expert_used_count=2 "
+      "expert_feed_forward_length=32 embedding_scale=1.5 attention.output_scale=0.2 logit_scale=0.5 "
+      "attn_logit_softcapping=5.0 router_logit_softcapping=3.0 final_logit_softcapping=12.0",
+      .optional = "ffn_gate.weight ffn_up.weight ffn_down.weight"}},
+    {"the same without it, of what first files say",
+     {"grok", "block_count=2 " COMMON RMS "attention.head_count_kv=4 expert_count=4 expert_used_count=3",
+      .optional = ""}},
     {"matrices for rows of text", {"cogvlm", "block_count=2 " COMMON RMS}},
     {"softmax routing behind a dense layer, whole heads rotated",
      {"deepseek2-ocr", "block_count=3 " COMMON RMS "expert_count=6 expert_used_count=2 "

@@ -210,6 +210,13 @@ static const struct row {
       "block_count=2 " LATENT RMS
       "attention.q_lora_rank=256 leading_dense_block_count=1 expert_count=4 expert_used_count=4 expert_feed_forward_length=256 expert_weights_norm=true " SHARED,
       .optional = "output.weight"}},
+    {"grok",
+     "capped scores, norms on both sides of blocks, experts beside a dense part",
+     {"grok",
+      "block_count=2 " COMMON RMS KV2 ROTATED EXPERTS
+      "embedding_scale=1.5 attention.output_scale=0.125 logit_scale=0.5 "
+      "attn_logit_softcapping=5.0 router_logit_softcapping=1e6 final_logit_softcapping=12.0 ",
+      .optional = "ffn_gate.weight ffn_up.weight ffn_down.weight output.weight"}},
     {"minicpm3",
      "latent attention with keys and values in one matrix, three factors",
      {"minicpm3", "block_count=2 " WHOLE "attention.q_lora_rank=256 ", .optional = ""}},

@@ -203,7 +203,12 @@ static rn_status read_row(struct hf_config *c, const struct objects *o, const st
         const struct json_node *v = is_taken(c, row, names[i]) ? NULL : find_member(o, names[i]);
         if (v) return read_value(c, row, names[i], v, err);
     }
-    if (c->is_wrapped || row->at == AT(hp.norm_eps) || row->at == AT(partial_rotary)) set_class_default(c, o, row);
+    static const size_t of_classes[] = {AT(hp.norm_eps), AT(partial_rotary), AT(hp.ffn_act), AT(hp.attn_softcap),
+                                        AT(hp.router_softcap)};
+    bool by_class = c->is_wrapped;
+    for (size_t i = 0; i < sizeof of_classes / sizeof *of_classes; i++)
+        by_class = by_class || row->at == of_classes[i];
+    if (by_class) set_class_default(c, o, row);
     return hparam_is_missing(&c->raw, row)
                ? fail(err, RN_E_FORMAT, "%s: missing", hparam_name_of(&c->raw, usual_name(c, row)).text)
                : RN_OK;

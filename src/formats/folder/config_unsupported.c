@@ -121,6 +121,9 @@ static const struct {
     {"jais", "mup_scale_qk_dot_by_d", "true"},
     {"jais", "scale_qk_dot_by_d", "true"},
     {"jais", "alibi_scaling", "null"},
+    {"grok", "rope_type", "null", "original"}, // which scales nothing
+    {"grok", "global_attn_every_n", "1"},
+    {"grok", "rope_rotate_half_dims", "false"},
     {"smallthinker", "moe_enable_secondary_experts", "false"},
     {"smallthinker", "moe_enable_early_router", "true"},
     {"deepseek2-ocr", "use_mla", "false"},

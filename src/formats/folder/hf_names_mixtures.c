@@ -1,5 +1,6 @@
 // formats/folder/hf_names_mixtures.c - tensor names of mixtures of experts in blocks of another order, see model/arch_mixtures.c and hf_names.h.
 #include "formats/folder/hf_rows.h"
+#include "tensor/act_fn.h"
 
 // DBRX (Databricks 2024): all experts' rows in one matrix, those of the last one turned.
 #define BLK "blocks.%d."
@@ -104,7 +105,56 @@ static const struct hf_alias shared_aliases[] = {{AT(hp.n_expert_shared), "num_s
                                                  {AT(hp.expert_weights_scale), "route_scale"}};
 static const struct hparam_default eps_1e5[] = {{AT(hp.norm_eps), 1e-5}};
 
+// Grok 1 as hpcai-tech published it in transformers' form, and the names of xAI's own files since Grok 2.
+#define SCALE(name, gguf) {name ".scale", gguf ".weight"}
+static const struct hf_tensor_row grok1[] = {
+    EMBEDDING,
+    HEAD,
+    SCALE("norm", "output_norm"),
+    SCALE(L "pre_attn_norm", B "attn_norm"),
+    SCALE(L "post_attn_norm", B "attn_output_norm"),
+    SCALE(L "pre_moe_norm", B "ffn_norm"),
+    SCALE(L "post_moe_norm", B "layer_output_norm"),
+    WEIGHT(L "attn.q_proj", B "attn_q", HF_ALWAYS),
+    WEIGHT(L "attn.k_proj", B "attn_k", HF_ALWAYS),
+    WEIGHT(L "attn.v_proj", B "attn_v", HF_ALWAYS),
+    WEIGHT(L "attn.o_proj", B "attn_output", HF_ALWAYS),
+    ROUTER("moe_block.gate"),
+    EXPERTS("moe_block", "linear", "linear_v", "linear_1"),
+};
+static const struct hf_tensor_row grok2[] = {
+    EMBEDDING,
+    HEAD,
+    FINAL_NORM(HF_AS_IT_IS),
+    WEIGHT(L "pre_attn_norm", B "attn_norm", HF_ALWAYS),
+    WEIGHT(L "post_attn_norm", B "attn_output_norm", HF_ALWAYS),
+    WEIGHT(L "pre_moe_norm", B "ffn_norm", HF_ALWAYS),
+    WEIGHT(L "post_moe_norm", B "layer_output_norm", HF_ALWAYS),
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    ROUTER("block_sparse_moe.gate"),
+    EXPERTS("block_sparse_moe", "w1", "w3", "w2"),
+    WEIGHT(L "mlp.gate_proj", B "ffn_gate", HF_OPTIONAL),
+    WEIGHT(L "mlp.up_proj", B "ffn_up", HF_OPTIONAL),
+    WEIGHT(L "mlp.down_proj", B "ffn_down", HF_OPTIONAL),
+};
+static const struct hf_alias grok1_aliases[] = {{AT(hp.embd_scale), "embedding_multiplier_scale"},
+                                                {AT(hp.logit_scale), "output_multiplier_scale"},
+                                                {AT(hp.attn_scale), "attn_output_multiplier"},
+                                                {AT(hp.attn_softcap), "max_attn_value"}};
+static const struct hf_alias grok2_aliases[] = {{AT(hp.embd_scale), "embedding_multiplier_scale"},
+                                                {AT(hp.logit_scale), "output_multiplier_scale"},
+                                                {AT(hp.attn_scale), "attn_output_multiplier"}};
+// What their classes have where config.json does not say: GELU as it is defined in the first one, scores capped.
+static const struct hparam_default grok1_defaults[] = {{AT(hp.ffn_act), 1 + ACT_FN_GELU}, {AT(hp.attn_softcap), 30}};
+static const struct hparam_default grok2_defaults[] = {{AT(hp.attn_softcap), 30}, {AT(hp.router_softcap), 30}};
+
 static const struct hf_arch archs[] = {
+    {"Grok1ModelForCausalLM", "grok-1", "grok", "model.", "gelu_pytorch_tanh", TENSORS(grok1), ALIASES(grok1_aliases),
+     DEFAULTS(grok1_defaults)},
+    {"Grok1ForCausalLM", "git", "grok", "model.", "gelu gelu_pytorch_tanh", HF_UNTIED, TENSORS(grok2),
+     ALIASES(grok2_aliases), DEFAULTS(grok2_defaults)},
+    {"GrokForCausalLM", NULL, "grok", "model.", "gelu gelu_pytorch_tanh", HF_UNTIED, TENSORS(grok2),
+     ALIASES(grok2_aliases), DEFAULTS(grok2_defaults)},
     {"DbrxForCausalLM", "dbrx", "dbrx", "transformer.", SILU, HF_UNTIED, TENSORS(dbrx), ALIASES(dbrx_aliases),
      DEFAULTS(eps_1e5)},
     {"ArcticForCausalLM", "arctic", "arctic", "model.", SILU, HF_UNTIED, TENSORS(arctic)},

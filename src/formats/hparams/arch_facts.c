@@ -27,6 +27,12 @@ static const struct hparam_default mamba_defaults[] = {{AT(hp.n_ctx_train), 1 <<
 static const struct hparam_default mpnet_defaults[] = {{AT(hp.n_rel_bucket), 32}};
 static const struct hparam_default nomic_defaults[] = {{AT(hp.rope_theta), 1000}};
 static const struct hparam_default modern_defaults[] = {{AT(hp.rope_theta), 160000}, {AT(hp.rope_theta_swa), 10000}};
+// Grok 1's, which its first GGUF files do not say.
+static const struct hparam_default grok_defaults[] = {{AT(hp.embd_scale), 78.38367176906169, true},
+                                                      {AT(hp.logit_scale), 0.5773502691896257, true},
+                                                      {AT(hp.attn_scale), 0.08838834764831845, true},
+                                                      {AT(hp.attn_softcap), 30, true},
+                                                      {AT(hp.router_softcap), 30, true}};
 static const struct hparam_default grove_defaults[] = {
     {AT(hp.n_expert_per_chunk), 2}, {AT(hp.expert_chunk_scale), 0.05}}; // as the model's code has it
 // What openbmb's model has, which GGUF files had no keys for.
@@ -256,6 +262,7 @@ static const struct arch_facts facts[] = {
     {.name = "plamo3", .swa_period = 8},
     {.name = "cogvlm"},
     {.name = "deepseek2-ocr", .experts = EXPERTS_AFTER_DENSE},
+    {.name = "grok", .scales_output = true, DEFAULTS(grok_defaults)},
     {.name = "grovemoe",
      .experts = EXPERTS_BY_ROUTER,
      .weights_norm = true,

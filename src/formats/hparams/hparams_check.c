@@ -210,6 +210,7 @@ static void set_scales(struct raw_hparams *raw) {
     if (hp->attn_scale == 0 && f->wide_scale_layers == hp->n_layer && raw->source == HPARAMS_GGUF)
         hp->attn_scale = inverse_root(hp->n_embd / hp->n_head);
     if (f->attn_unscaled) hp->attn_scale = 1;
+    if (f->scales_output && hp->attn_scale == 0) hp->attn_scale = inverse_root(hp->head_dim);
     if (f->attn_by_head) hp->attn_scale = 1.0f / (float)hp->head_dim;
     if (f->is_mla && hp->attn_scale == 0) {
         const double g = hp->rope_scaling == ROPE_SCALING_YARN ? yarn_g(hp, (double)hp->rope_mscale_all) : 1;
