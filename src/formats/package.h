@@ -123,6 +123,7 @@ struct hparams {
     // logits are multiplied by it (granite's files give the divisor: inverted here)
     float logit_scale;
     float attn_scale;      // of q . k; 0: 1 / sqrt(head_dim)
+    float value_scale;     // of values (mimo2)
     float attn_softcap;    // cap * tanh(score / cap)
     float logit_softcap;   // the same of logits
     float clamp_qkv;       // queries, keys and values are kept within -clamp_qkv..clamp_qkv

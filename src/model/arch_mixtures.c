@@ -1,4 +1,4 @@
-// model/arch_mixtures.c - mixtures of experts in blocks of another order: DBRX, Arctic, Ling 2, AFMoE, Phi-3.5-MoE, Grok.
+// model/arch_mixtures.c - mixtures of experts in blocks of another order: DBRX, Arctic, Ling 2, AFMoE, Phi-3.5-MoE, Grok, MiMo-V2.
 #include "model/arch_ops.h"
 #include "model/arch_tensors.h"
 #include "model/archs.h"
@@ -144,3 +144,25 @@ static const struct op_spec grok_layer[] = {
     ADD(BUF_DELTA, BUF_X),
 };
 const struct arch arch_grok = {TENSORS(grok_tensors), BEGIN(begin), LAYER(grok_layer), END(end), .rope_halves = true};
+
+// MiMo-V2-Flash (2601.02780): values narrower than keys and scaled, sinks and more heads of keys in layers with windows.
+static const struct tensor_spec mimo2_tensors[] = {
+    TENSORS_HEAD,
+    TENSORS_ATTN_NORM,
+    TENSORS_ATTENTION_FUSED,
+    {ROLE_SINKS, "blk.%d.attn_sinks.weight", DIM_HEADS, .optional = true},
+    TENSORS_FFN_NORM,
+    TENSORS_EXPERTS_OR_GATED,
+    TENSORS_CHOICE_BIAS,
+};
+static const struct op_spec mimo2_layer[] = {
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
+    OPS_QKV(BUF_NORMED),
+    {OP_SCALE, .dst = BUF_V, .factor = FACTOR_VALUES},
+    OPS_ROPE,
+    OPS_ATTEND,
+    ADD(BUF_DELTA, BUF_X),
+    OPS_FFN_HALF(OP_GATE, ACT_FN_SILU),
+};
+const struct arch arch_mimo2 = {TENSORS(mimo2_tensors), BEGIN(begin), LAYER(mimo2_layer), END(end),
+                                .rope_halves = true};

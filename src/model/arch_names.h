@@ -394,6 +394,7 @@ enum buf {
     ROW(WKV_DECAY, -0.60653065971263342f) /* -exp(-1/2) */ \
     ROW(BY_SQRT_STATE, 1 / sqrtf((float)h->ssm_d_state)) \
     ROW(CHUNKS, h->expert_chunk_scale) \
+    ROW(VALUES, or_1(h->value_scale)) \
     ROW(ROUTER_CAP, h->router_softcap)  /* 0: none */ \
     ROW(BY_SQRT_2, 0.70710678118654752f)
 // clang-format on

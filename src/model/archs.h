@@ -103,6 +103,7 @@
     X("plamo3", plamo3)                                                                                              \
     X("cogvlm", cogvlm)                                                                                              \
     X("deepseek2-ocr", deepseek_ocr)                                                                                 \
+    X("mimo2", mimo2)       /* arch_mixtures.c */                                                                    \
     X("grok", grok)         /* arch_mixtures.c */                                                                    \
     X("grovemoe", grove)    /* arch_experts.c */                                                                     \
     X("minicpm3", minicpm3) /* arch_deepseek.c */                                                                    \

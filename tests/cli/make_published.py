@@ -207,6 +207,12 @@ MODELS = {
     'minicpm3-long': ('MiniCPM3ForCausalLM', dict(TEXT, hidden_size=40, num_attention_heads=5, num_key_value_heads=5, rms_norm_eps=1e-2, q_lora_rank=None, kv_lora_rank=14, qk_nope_head_dim=6, qk_rope_head_dim=8,
                                                   attention_bias=True, scale_emb=3, scale_depth=2.5, dim_model_base=16, tie_word_embeddings=False, rope_parameters=dict(
                                                       rope_type='longrope', rope_theta=10000.0, factor=8.0, original_max_position_embeddings=8, short_factor=[1, 1.1, 1.2, 1.5], long_factor=[1, 2, 3, 4]))),
+    'mimo2': ('MiMoV2FlashForCausalLM', dict(HEADS, num_hidden_layers=4, num_key_value_heads=1, v_head_dim=10, sliding_window=5, layer_types=['full_attention', 'sliding_attention', 'sliding_attention', 'full_attention'],
+                                             n_routed_experts=6, num_experts_per_tok=2, moe_intermediate_size=20, n_group=1, topk_group=1, attention_value_scale=0.707)),
+    'mimo2-bias': ('MiMoV2FlashForCausalLM', dict(TEXT, hidden_size=36, num_hidden_layers=3, num_attention_heads=6, num_key_value_heads=3, head_dim=20, v_head_dim=14, sliding_window=6, attention_bias=True,
+                                                  layer_types=['sliding_attention', 'full_attention', 'sliding_attention'], mlp_layer_types=['sparse', 'dense', 'sparse'], n_routed_experts=6, num_experts_per_tok=3,
+                                                  moe_intermediate_size=20, n_group=3, topk_group=2, attention_value_scale=None, routed_scaling_factor=2.5, norm_topk_prob=True, rope_parameters=dict(
+                                                      full_attention=dict(rope_type='default', rope_theta=1000000.0, partial_rotary_factor=0.5), sliding_attention=dict(rope_type='default', rope_theta=5000.0, partial_rotary_factor=0.5)))),
     'apertus': ('ApertusForCausalLM', dict(HEADS, num_attention_heads=3, num_key_value_heads=1, rope_parameters=dict(
         rope_type='llama3', rope_theta=12000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16))),
     'apertus-bias': ('ApertusForCausalLM', dict(HEADS, attention_bias=True, rope_parameters=dict(rope_type='default', rope_theta=10000.0))),
@@ -610,6 +616,17 @@ def grok2_model(n_layer, residual, **own):
                   n_used=2, layer=grok))
 
 
+def mimo2_shapes():
+    made = dict(LLAMA_REST)
+    for i in range(3):
+        kv = 2 if i else 1
+        of = {'input_layernorm.weight': [32], 'post_attention_layernorm.weight': [32], 'self_attn.q_proj.weight': [48, 32], 'self_attn.k_proj.weight': [12 * kv, 32], 'self_attn.v_proj.weight': [8 * kv, 32],
+              'self_attn.o_proj.weight': [32, 32], **({'self_attn.attention_sink_bias': [4], 'mlp.gate.weight': [5, 32], 'mlp.gate.e_score_correction_bias': [5]} if i else {})}
+        of |= {f'{x}{p}_proj.weight': [32, n] if p == 'down' else [n, 32] for x, n in ({f'mlp.experts.{e}.': 20 for e in range(5)} if i else {'mlp.': 48}).items() for p in ('gate', 'up', 'down')}
+        made |= {f'model.layers.{i}.{x}': shape for x, shape in of.items()}
+    return made
+
+
 def rwkv7_shapes(n, d, ranks, ff, d_head):
     low = {f'model.layers.%d.attn.{x}_lora.lora.{k}.weight': [r, d] if k == 0 else [d, r] for x, r in ranks.items() for k in (0, 2)}
     low.update({f'model.layers.%d.attn.{x}_lora.lora.2.bias': [d] for x in 'wav'})
@@ -747,6 +764,14 @@ OTHERS = {
     'smallthinker-whole': smallthinker(2, (), moe_primary_router_apply_softmax=True, sliding_window_layout=[0, 0], tie_word_embeddings=False),
     'plamo3': plamo3(4, 2),
     'plamo3-8': plamo3(9, 8),
+    'mimo2-published': ('MiMoV2FlashForCausalLM', dict(HEADS, model_type='mimo_v2_flash', num_hidden_layers=3, num_key_value_heads=1, swa_num_key_value_heads=2, swa_num_attention_heads=4, swa_head_dim=12, swa_v_head_dim=8, v_head_dim=8,
+                                                       hidden_act='silu', layernorm_epsilon=1e-5, sliding_window=4, sliding_window_size=4, hybrid_layer_pattern=[0, 1, 1], moe_layer_freq=[0, 1, 1], n_routed_experts=5, num_experts_per_tok=2,
+                                                       moe_intermediate_size=20, n_shared_experts=None, n_group=1, topk_group=1, topk_method='noaux_tc', scoring_func='sigmoid', norm_topk_prob=True, routed_scaling_factor=None,
+                                                       attention_bias=False, attention_value_scale=0.707, add_swa_attention_sink_bias=True, add_full_attention_sink_bias=False, partial_rotary_factor=0.334, rope_theta=5000000,
+                                                       swa_rope_theta=10000, tie_word_embeddings=False),
+                        mimo2_shapes(), 'MiMoV2FlashForCausalLM', dict(HEADS, num_hidden_layers=3, num_key_value_heads=1, v_head_dim=8, rms_norm_eps=1e-5, sliding_window_size=4, layer_types=['full_attention', 'sliding_attention', 'sliding_attention'],
+                                                                       n_routed_experts=5, num_experts_per_tok=2, moe_intermediate_size=20, n_group=1, topk_group=1, attention_value_scale=0.707),
+                        renamed([('attention_sink_bias', 'sinks')])),
     'grok1': grok1_model(2, (5, 1), 5, 2, True),
     'grok1-untied': grok1_model(3, (3, 3), 4, 3, False, 36),
     'grok2': grok2_model(2, True),

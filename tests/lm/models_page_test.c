@@ -152,6 +152,7 @@ static const char starred_parts[] =
     "- grok1, grok2: divides the weights of a row's experts by their sum, which the models' code does not, and caps no scores of the router.\n"
     "- grovemoe: gives what groups of experts share the experts' results to read, where the model's code gives them the row;\n"
     "  wants experts in every layer.\n"
+    "- mimo2-bias: reads no factor of experts' weights in `mimo2`.\n"
     "- minicpm3-long: wants queries of a latent vector, and has factors of its own, which are those that openbmb's model has.\n"
     "- plm-untied: takes the embedding for the head.\n"
     "- deci: leaves out the attention of a layer without a feed-forward part; deci-51b has none of these.\n"

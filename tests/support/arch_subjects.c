@@ -244,6 +244,13 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
     {"the same without it, of what first files say",
      {"grok", "block_count=2 " COMMON RMS "attention.head_count_kv=4 expert_count=4 expert_used_count=3",
       .optional = ""}},
+    {"values narrower than keys, sinks, more heads of keys in windows",
+     {"mimo2",
+      "block_count=3 " COMMON RMS "attention.head_count_kv=(1,2,2) attention.key_length=20 "
+      "attention.value_length=12 rope.dimension_count=8 attention.sliding_window=24 "
+      "attention.sliding_window_pattern=[011] rope.freq_base=1e6 rope.freq_base_swa=1e4 "
+      "attention.value_scale=0.7 expert_count=6 expert_used_count=2 expert_feed_forward_length=32",
+      .without = "attn_qkv"}},
     {"matrices for rows of text", {"cogvlm", "block_count=2 " COMMON RMS}},
     {"softmax routing behind a dense layer, whole heads rotated",
      {"deepseek2-ocr", "block_count=3 " COMMON RMS "expert_count=6 expert_used_count=2 "

@@ -210,6 +210,14 @@ static const struct row {
       "block_count=2 " LATENT RMS
       "attention.q_lora_rank=256 leading_dense_block_count=1 expert_count=4 expert_used_count=4 expert_feed_forward_length=256 expert_weights_norm=true " SHARED,
       .optional = "output.weight"}},
+    {"mimo2",
+     "values narrower than keys, sinks, more heads of keys in windows",
+     {"mimo2",
+      "block_count=3 context_length=512 embedding_length=256 feed_forward_length=512 attention.head_count=8 "
+      "attention.head_count_kv=(2,4,4) attention.key_length=64 attention.value_length=32 vocab_size=320 "
+      "rope.dimension_count=32 rope.freq_base=1e6 rope.freq_base_swa=1e4 attention.sliding_window=24 "
+      "attention.sliding_window_pattern=[011] expert_gating_func=2 expert_weights_norm=true " RMS EXPERTS,
+      .optional = "attn_sinks exp_probs output.weight"}},
     {"grok",
      "capped scores, norms on both sides of blocks, experts beside a dense part",
      {"grok",

@@ -397,7 +397,47 @@ static rn_status read_expert_layers(struct hf_config *c, const struct json_node 
     const int32_t step = raw->moe_step ? raw->moe_step : 1;
     for (int32_t l = 0; l < raw->hp.n_layer; l++) flag(&raw->layers[l], LAYER_EXPERTS, (l + 1) % step == 0);
     raw->says_experts = true;
-    return read_numbers(c, root, "mlp_only_layers", false, err);
+    const rn_status st = read_numbers(c, root, "mlp_only_layers", false, err);
+    return st == RN_OK ? read_mlp_types(c, root, err) : st;
+}
+
+// mimo2: in layers with windows there are more heads of keys, and a row sees so many before it; other widths are the same in all.
+static rn_status read_window_heads(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char heads[] = "swa_num_key_value_heads";
+    struct raw_hparams *const raw = &c->raw;
+    const struct {
+        const char *name;
+        int32_t all;
+    } same[] = {{"swa_num_attention_heads", raw->hp.n_head},
+                {"swa_head_dim", raw->hp.head_dim},
+                {"swa_v_head_dim", raw->hp.mla_head_dim_v}};
+    const struct json_node *const v = json_member(root, heads);
+    const int32_t n_full = raw->hp.n_head_kv ? raw->hp.n_head_kv : raw->hp.n_head;
+    int64_t n = 2 * (int64_t)n_full;
+    rn_status st = v ? json_int(v, 1, 4096, &n, err) : RN_OK;
+    if (st != RN_OK) return fail_in(err, st, "member %s", heads);
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        const struct json_node *const own = json_member(root, same[i].name);
+        int64_t k = same[i].all;
+        if (own && (st = json_int(own, 1, 4096, &k, err)) != RN_OK)
+            return fail_in(err, st, "member %s", same[i].name);
+        if (k != same[i].all)
+            return fail(err, RN_E_UNSUPPORTED,
+                        "member %s: %" PRId64 " is not supported; %" PRId32 ", as in layers without windows, is",
+                        same[i].name, k, same[i].all);
+    }
+    for (int32_t l = 0; l < raw->hp.n_layer; l++)
+        raw->layers[l].n_head_kv = raw->layers[l].flags & LAYER_SWA ? (int32_t)n : n_full;
+    if (json_member(root, "sliding_window_size")) raw->hp.n_swa++;
+    return RN_OK;
+}
+
+static rn_status read_hybrid(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    bool says = false;
+    rn_status st = read_layout(c, root, "hybrid_layer_pattern", LAYER_SWA, 1, &says, err);
+    if (st == RN_OK) st = read_layout(c, root, "moe_layer_freq", LAYER_EXPERTS, 1, &c->raw.says_experts, err);
+    if (says) c->raw.says_windows = true;
+    return st == RN_OK ? read_window_heads(c, root, err) : st;
 }
 
 rn_status config_read_layers(struct hf_config *c, const struct json_node *root, rn_error *err) {
@@ -411,5 +451,6 @@ rn_status config_read_layers(struct hf_config *c, const struct json_node *root, 
     if (st == RN_OK) st = read_layouts(c, root, err);
     if (st == RN_OK) st = read_rotation(c, root, err);
     if (st == RN_OK) st = read_position_type(c, root, err);
-    return st == RN_OK ? read_expert_layers(c, root, err) : st;
+    if (st == RN_OK) st = read_expert_layers(c, root, err);
+    return st == RN_OK && c->raw.facts->own_values ? read_hybrid(c, root, err) : st;
 }

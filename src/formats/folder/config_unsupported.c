@@ -154,6 +154,7 @@ static rn_status check_fixed(const struct hf_config *c, const struct json_node *
         const struct json_node *v = config_member(root, fixed[i].member);
         const bool is_its = fixed[i].gguf_name ? strcmp(fixed[i].gguf_name, c->arch->gguf_name) == 0
                                                : !c->arch->with || strcmp(fixed[i].member, c->arch->with) != 0;
+        if (c->arch->reads && strcmp(fixed[i].member, c->arch->reads) == 0) continue;
         if (!v || !is_its || has_value(v, fixed[i].want) || (fixed[i].also && json_is(v, fixed[i].also))) continue;
         const bool is_word = v->kind <= JSON_TRUE;
         return fail(err, RN_E_UNSUPPORTED, "member %s: %.*s is not supported; %s is", fixed[i].member,

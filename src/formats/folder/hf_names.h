@@ -103,6 +103,8 @@ struct hf_arch {
     const char *
         block; // the row is taken where layers_block_type lists this kind, or else the next row of the class; NULL: always
     const char *
+        reads; // a member of config.json that other architectures may have one value of, and that is read here; NULL: none
+    const char *
         with; // the row is taken where config.json has a number above 0 or true by this name, or else the next row; NULL: always
     int32_t ff_rounding; // n_ff is 2/3 of 4 * n_embd, up to a multiple of this, where it is not said
     int32_t n_skipped;   // positions begin with this one; the rows of the table before it are not used

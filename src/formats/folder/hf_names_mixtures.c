@@ -90,6 +90,19 @@ static const struct hf_tensor_row phimoe[] = {
     EXPERTS("block_sparse_moe", "w1", "w3", "w2"),
 };
 
+static const struct hf_tensor_row mimo2[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    QKV_BIASES_OF(IN_HALVES, HF_ATTENTION_BIAS),
+    {L "self_attn.attention_sink_bias", B "attn_sinks.weight", HF_OPTIONAL},
+    GATED_FFN("mlp", "", HF_DENSE),
+    ROUTER("mlp.gate"),
+    {L "mlp.gate.e_score_correction_bias", B "exp_probs_b.bias", HF_EXPERTS},
+    EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),
+    NEXTN_LEFT_OUT("mtp.*"),
+};
+
 static const struct hf_alias dbrx_aliases[] = {
     {AT(hp.n_layer), "n_layers"},
     {AT(hp.n_head), "n_heads"},
@@ -148,7 +161,14 @@ static const struct hf_alias grok2_aliases[] = {{AT(hp.embd_scale), "embedding_m
 static const struct hparam_default grok1_defaults[] = {{AT(hp.ffn_act), 1 + ACT_FN_GELU}, {AT(hp.attn_softcap), 30}};
 static const struct hparam_default grok2_defaults[] = {{AT(hp.attn_softcap), 30}, {AT(hp.router_softcap), 30}};
 
+static const struct hf_alias mimo2_aliases[] = {{AT(hp.n_swa), "sliding_window_size"},
+                                                {AT(hp.rope_theta_swa), "swa_rope_theta"},
+                                                {AT(hp.norm_eps), "layernorm_epsilon"}};
+static const struct hparam_default mimo2_defaults[] = {{AT(partial_rotary), 0.334}};
+
 static const struct hf_arch archs[] = {
+    {"MiMoV2FlashForCausalLM", "mimo_v2_flash", "mimo2", "model.", SILU, HF_UNTIED, TENSORS(mimo2),
+     ALIASES(mimo2_aliases), DEFAULTS(mimo2_defaults), .reads = "moe_layer_freq"},
     {"Grok1ModelForCausalLM", "grok-1", "grok", "model.", "gelu_pytorch_tanh", TENSORS(grok1), ALIASES(grok1_aliases),
      DEFAULTS(grok1_defaults)},
     {"Grok1ForCausalLM", "git", "grok", "model.", "gelu gelu_pytorch_tanh", HF_UNTIED, TENSORS(grok2),

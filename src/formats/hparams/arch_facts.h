@@ -58,6 +58,7 @@ struct arch_facts {
     bool weights_norm;         // weights of the chosen experts are divided by their sum
     bool weights_norm_always;  // whatever files say
     bool scales_output;        // GGUF calls the scale of q . k attention.output_scale
+    bool own_values;           // values may be narrower than keys, and scaled
     bool has_chunks;           // groups of experts share smaller ones
     int32_t swa_period;        // in a model with windows every n-th layer has none; 0: all have one
     bool swa_full_first;       // that one is the first of each n, not the last

@@ -88,6 +88,7 @@ const struct hparam_row hparam_rows[] = {
     {AT(hp.logit_scale), FLOAT, 1e-6, 1e6, KEY("logit_scale"), MEMBER("logit_scale", "logits_scaling")},
     {AT(hp.attn_scale), FLOAT, 1e-6, 1e6, KEY("attention.scale", "attention.output_scale"), MEMBER("attention_multiplier")},
     {AT(query_scalar), FLOAT, 1e-6, 1e6, MEMBER("query_pre_attn_scalar")},
+    {AT(hp.value_scale), FLOAT, 1e-6, 1e6, OR_NONE, KEY("attention.value_scale"), MEMBER("attention_value_scale")},
     {AT(hp.attn_softcap), FLOAT, 1e-3, 1e6, KEY("attn_logit_softcapping"), MEMBER("attn_logit_softcapping")},
     {AT(hp.logit_softcap), FLOAT, 1e-3, 1e6, KEY("final_logit_softcapping"), MEMBER("final_logit_softcapping")},
     {AT(hp.alibi_max_bias), FLOAT, 0, 1e3, KEY("attention.max_alibi_bias")},

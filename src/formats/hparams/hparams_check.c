@@ -104,8 +104,11 @@ static rn_status check_latent(struct raw_hparams *raw, rn_error *err) {
 static rn_status check_values(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
     if (raw->facts->is_mla) return check_latent(raw, err);
+    const int32_t said = raw->source == HPARAMS_CONFIG ? hp->mla_head_dim_v : raw->value_length;
     hp->q_lora_rank = hp->kv_lora_rank = hp->head_dim_nope = hp->mla_head_dim_v = 0;
-    hp->head_dim_v = hp->head_dim;
+    hp->head_dim_v = raw->facts->own_values && said != 0 ? said : hp->head_dim;
+    if (raw->facts->own_values) return RN_OK;
+    hp->value_scale = 0;
     if (raw->value_length != 0 && raw->value_length != hp->head_dim)
         return fail(err, RN_E_UNSUPPORTED, "%s: %" PRId32 ", where keys have %" PRId32 ": both must be equal",
                     hparam_name_at(raw, AT(value_length)).text, raw->value_length, hp->head_dim);
