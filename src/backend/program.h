@@ -246,10 +246,6 @@ struct attend_kind {
     // Of rows that see beyond their own position.
     int32_t ahead;    // with a window: they see so many positions behind it at most
     bool is_mirrored; // ALiBi: of keys behind the row, too
-    // [n_head][2 * n_distance + 1] what is added to a score, by the key's position less the query's, from -n_distance on; beyond that
-    // as at the end. NULL: nothing
-    const float *distance_bias;
-    int32_t n_distance;
 };
 // The attention of a layer.
 struct attention {
@@ -258,6 +254,10 @@ struct attention {
     int32_t layer_in_group; // of the layer that stores the keys and values
     // [n_head] logits of a key without a value that every row attends to; NULL: none
     const float *sinks;
+    // [n_head][2 * n_distance + 1] what is added to a score, by the key's position less the query's, from -n_distance on; beyond that
+    // as at the end. NULL: nothing
+    const float *distance_bias;
+    int32_t n_distance;
 };
 
 // Layers that share one kind of pages (kv/).

@@ -146,11 +146,15 @@ static void put_own_number(gguf_writer *w, const struct hparams *h, const char *
     metadata_own(log, key.text);
 }
 
+enum { GGUF_REL_DISTANCE = 128 }; // which no key says
+
 static void put_own(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, const log_sink *log) {
     if (h->rope_scaling == ROPE_SCALING_YARN && h->rope_exact_ramp != f->exact_ramp)
         put_own_bool(w, h, "runnel.yarn_exact_ramp", h->rope_exact_ramp, log);
     if (h->residual_of_norm) put_own_bool(w, h, "runnel.residual_of_norm", true, log);
     if (h->ffn_act != 0) put_own_number(w, h, "runnel.hidden_act", AT(ffn_act), log);
+    if (h->n_rel_bucket != 0 && h->rel_distance != GGUF_REL_DISTANCE)
+        put_own_number(w, h, "runnel.relative_distance", AT(rel_distance), log);
     if (h->n_embd_token != 0) put_own_number(w, h, "runnel.token_embedding_length", AT(n_embd_token), log);
     if (h->norms_after) put_own_bool(w, h, "runnel.norms_after", true, log);
     if (h->alibi_scaled) put_own_bool(w, h, "runnel.alibi_scaled", true, log);

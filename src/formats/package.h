@@ -129,7 +129,8 @@ struct hparams {
     float clamp_qkv;       // queries, keys and values are kept within -clamp_qkv..clamp_qkv
     int32_t n_token_types; // encoders: parts of a pair of texts that have an embedding of their own; 0: none
     bool sees_whole_text;  // a row attends to all rows of its text, not only to those before it (encoders)
-    int32_t n_rel_bucket;  // scores get a bias by distance, of one of so many kinds (mpnet); 0: none
+    int32_t n_rel_bucket;  // scores get a bias by distance, of one of so many kinds (mpnet, t5); 0: none
+    int32_t rel_distance;  // of which the last is for this distance and beyond
     // sentence-transformers' Dense modules: numbers that come out of the first and the second; 0: none
     int32_t n_dense_2, n_dense_3;
     float alibi_max_bias;     // > 0: ALiBi instead of rotary embedding

@@ -17,8 +17,8 @@ static const struct {
     {" dream llada llada-moe rnd1 diffusion-gemma DreamModel DreamForCausalLM LLaDAModelLM LLaDAForCausalLM "
      "LLaDAMoEModelLM RND1 DiffusionGemmaForCausalLM ",
      diffusion},
-    {" t5 t5encoder T5ForConditionalGeneration T5EncoderModel MT5ForConditionalGeneration UMT5ForConditionalGeneration "
-     "UMT5EncoderModel BartForConditionalGeneration MBartForConditionalGeneration MarianMTModel "
+    {" t5 T5ForConditionalGeneration T5WithLMHeadModel T5Model MT5ForConditionalGeneration MT5Model "
+     "UMT5ForConditionalGeneration UMT5Model BartForConditionalGeneration MBartForConditionalGeneration MarianMTModel "
      "PegasusForConditionalGeneration M2M100ForConditionalGeneration LongT5ForConditionalGeneration "
      "SwitchTransformersForConditionalGeneration WhisperForConditionalGeneration ",
      two_parts},

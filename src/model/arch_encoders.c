@@ -164,6 +164,40 @@ const struct arch arch_euro = {TENSORS(euro_tensors), BEGIN(rms_begin), LAYER(rm
 // Llama whose rows attend to all of their text: llama-embed-nemotron (2511.07025).
 const struct arch arch_llama_embed = {TENSORS(euro_tensors), BEGIN(rms_begin), LAYER(rms_layer), END(rms_end)};
 
+// T5's encoder (Raffel et al. 2019, 1910.10683), of which sentence-T5 (2108.08877), GTR and UMT5 (2304.09151) make embeddings: scores have a
+// bias by head and distance, in T5 that of the first layer, and are not scaled; the feed-forward part has a gate from T5 1.1 on.
+#define ENC "enc.blk.%d."
+static const struct tensor_spec t5_tensors[] = {
+    TENSORS_EMBD,
+    {ROLE_ATTN_NORM, ENC "attn_norm.weight", DIM_EMBD},
+    {ROLE_REL_BIAS, "enc.blk.0.attn_rel_b.weight", DIM_HEADS, DIM_REL_BUCKETS, .is_vector = true}, // of all layers
+    {ROLE_REL_BIAS, ENC "attn_rel_b.weight", DIM_HEADS, DIM_REL_BUCKETS, .is_vector = true, .optional = true},
+    {ROLE_Q, ENC "attn_q.weight", DIM_EMBD, DIM_Q},
+    {ROLE_K, ENC "attn_k.weight", DIM_EMBD, DIM_K},
+    {ROLE_V, ENC "attn_v.weight", DIM_EMBD, DIM_V},
+    {ROLE_O, ENC "attn_o.weight", DIM_O, DIM_EMBD},
+    {ROLE_FFN_NORM, ENC "ffn_norm.weight", DIM_EMBD},
+    {ROLE_GATE, ENC "ffn_gate.weight", DIM_EMBD, DIM_FF, .optional = true},
+    {ROLE_UP, ENC "ffn_up.weight", DIM_EMBD, DIM_FF},
+    {ROLE_DOWN, ENC "ffn_down.weight", DIM_FF, DIM_EMBD},
+    {ROLE_OUTPUT_NORM, "enc.output_norm.weight", DIM_EMBD},
+    TENSORS_DENSE};
+static const struct op_spec t5_layer[] = {
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
+    OPS_QKV(BUF_NORMED),
+    OPS_ATTEND,
+    ADD(BUF_DELTA, BUF_X),
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
+    LINEAR(BUF_NORMED, BUF_GATE, ROLE_GATE, ROLE_NONE),
+    LINEAR(BUF_NORMED, BUF_UP, ROLE_UP, ROLE_NONE),
+    {OP_GATE, .src = BUF_GATE, .src2 = BUF_UP, .dst = BUF_UP, .fn = ACT_FN_GELU_TANH, .is_ffn = true,
+     .when.if_role = ROLE_GATE},
+    {OP_ACTIVATE, .src = BUF_UP, .dst = BUF_UP, .fn = ACT_FN_RELU, .is_ffn = true, .when.unless_role = ROLE_GATE},
+    LINEAR(BUF_UP, BUF_DELTA, ROLE_DOWN, ROLE_NONE),
+    ADD(BUF_DELTA, BUF_X)};
+static const struct op_spec dense_end[] = {OPS_END_NORMED, OPS_DENSE};
+const struct arch arch_t5_encoder = {TENSORS(t5_tensors), BEGIN(rms_begin), LAYER(t5_layer), END(dense_end)};
+
 // NeoBERT (2502.19587).
 static const struct tensor_spec neo_tensors[] = {
     TENSORS_EMBD,     TENSORS_ATTN_NORM,       TENSORS_ATTENTION_FUSED,

@@ -117,6 +117,7 @@
     X("modern-bert", modern)                                                                                         \
     X("eurobert", euro)                                                                                              \
     X("llama-embed", llama_embed)                                                                                    \
+    X("t5encoder", t5_encoder)                                                                                       \
     X("neo-bert", neo)                                                                                               \
     X("gemma-embedding", gemma_embedding) /* arch_gemma.c */
 

@@ -44,35 +44,43 @@ static int8_t find_group(struct program *p, const struct page_group *want) {
     return (int8_t)p->n_groups++;
 }
 
-// What MPNet (2004.09297) adds to scores: one number for each head and kind of distance. Half of the kinds are for keys behind the query;
-// of each half the first half are single distances, the others grow by a factor, up to REL_FAR (Raffel et al. 2019, 1910.10683).
-enum { REL_FAR = 128 };
-static int32_t rel_bucket(int32_t n_bucket, int32_t ahead) {
-    const int32_t half = n_bucket / 2, exact = half / 2, n = ahead < 0 ? -ahead : ahead;
-    const int32_t side = ahead > 0 ? half : 0;
-    if (n < exact) return side + n;
-    const float of = (float)log_f64((double)((float)n / (float)exact)) / (float)log_f64((double)REL_FAR / exact);
-    const int32_t far = exact + (int32_t)(of * (float)(half - exact));
-    return side + (far < half ? far : half - 1);
+// What T5 (Raffel et al. 2019, 1910.10683) and MPNet (2004.09297) add to scores: one number for each head and kind of distance. Where rows
+// see to both sides, half of the kinds are for keys behind the query. Of a side's kinds the first half are single distances, the others grow
+// by a factor, up to `far`.
+static int32_t rel_bucket(const struct hparams *h, bool both_sides, int32_t ahead) {
+    const int32_t n_side = both_sides ? h->n_rel_bucket / 2 : h->n_rel_bucket, exact = n_side / 2;
+    const int32_t n = ahead < 0 ? -ahead : both_sides ? ahead : 0, first = both_sides && ahead > 0 ? n_side : 0;
+    if (n < exact) return first + n;
+    const float of =
+        (float)log_f64((double)((float)n / (float)exact)) / (float)log_f64((double)h->rel_distance / exact);
+    const int32_t far = exact + (int32_t)(of * (float)(n_side - exact));
+    return first + (far < n_side ? far : n_side - 1);
 }
 
-static rn_status distance_biases(struct model *m, const float **out, rn_error *err) {
-    const float *const by_bucket = model_binding(m, -1, ROLE_REL_BIAS)->vec; // [n_bucket][n_head]
-    const int32_t n_head = m->h->n_head, n_bucket = m->h->n_rel_bucket;
-    *out = NULL;
+// UMT5 (2304.09151) has such numbers for each layer.
+static rn_status set_distance_biases(struct model *m, int32_t layer, struct attention *all, rn_error *err) {
+    const struct hparams *h = m->h;
+    const float *const by_bucket = model_binding(m, layer, ROLE_REL_BIAS)->vec; // [n_rel_bucket][n_head]
+    const size_t n_head = (size_t)h->layers[layer].n_head, n = (size_t)(2 * h->rel_distance + 1);
+    struct attention *const out = &all[layer];
     if (!by_bucket) return RN_OK;
-    float *const all = arena_alloc(&m->mem, (size_t)n_head * (2 * REL_FAR + 1) * sizeof *all);
-    if (!all) return model_no_memory(m, err);
-    for (int32_t d = -REL_FAR; d <= REL_FAR; d++)
-        for (int32_t h = 0; h < n_head; h++)
-            all[(size_t)h * (2 * REL_FAR + 1) + (size_t)(d + REL_FAR)] =
-                by_bucket[(size_t)rel_bucket(n_bucket, d) * (size_t)n_head + (size_t)h];
-    *out = all;
+    out->n_distance = h->rel_distance;
+    if (layer > 0 && model_binding(m, layer - 1, ROLE_REL_BIAS)->vec == by_bucket) {
+        out->distance_bias = all[layer - 1].distance_bias;
+        return RN_OK;
+    }
+    float *const biases = arena_alloc(&m->mem, n_head * n * sizeof *biases);
+    if (!biases) return model_no_memory(m, err);
+    for (size_t d = 0; d < n; d++) {
+        const size_t bucket = (size_t)rel_bucket(h, h->sees_whole_text, (int32_t)d - h->rel_distance);
+        for (size_t head = 0; head < n_head; head++) biases[head * n + d] = by_bucket[bucket * n_head + head];
+    }
+    out->distance_bias = biases;
     return RN_OK;
 }
 
-static rn_status attend_layer(struct model *m, int32_t layer, const float *slopes, const float *biases,
-                              struct attention *all, rn_error *err) {
+static rn_status attend_layer(struct model *m, int32_t layer, const float *slopes, struct attention *all,
+                              rn_error *err) {
     struct attention *out = &all[layer];
     const struct hparams *h = m->h;
     const struct layer_hparams *l = &h->layers[layer];
@@ -80,8 +88,6 @@ static rn_status attend_layer(struct model *m, int32_t layer, const float *slope
     const struct attend_kind kind = {
         .ahead = window && h->sees_whole_text ? window / 2 : 0,
         .is_mirrored = h->sees_whole_text,
-        .distance_bias = biases,
-        .n_distance = REL_FAR,
         .n_head = l->n_head,
         .n_head_kv = l->n_head_kv,
         .head_dim = l->head_dim,
@@ -109,7 +115,7 @@ static rn_status attend_layer(struct model *m, int32_t layer, const float *slope
         struct page_group *const g = out->group >= 0 ? &m->p.groups[out->group] : NULL;
         if (g && !(m->arch->is_one_step && g->n_layer > 0)) out->layer_in_group = g->n_layer++;
     }
-    if (out->kind >= 0 && out->group >= 0) return RN_OK;
+    if (out->kind >= 0 && out->group >= 0) return set_distance_biases(m, layer, all, err);
     return fail(err, RN_E_UNSUPPORTED, "%s: layer %d: more than %d kinds of attention", package_path(m->pkg), layer,
                 PROGRAM_MAX_KINDS);
 }
@@ -117,10 +123,7 @@ static rn_status attend_layer(struct model *m, int32_t layer, const float *slope
 rn_status model_attention(struct model *m, rn_error *err) {
     struct attention *all = arena_alloc(&m->mem, (size_t)m->h->n_layer * sizeof *all);
     float *slopes = NULL;
-    const float *biases;
     if (!all) return model_no_memory(m, err);
-    const rn_status st = distance_biases(m, &biases, err);
-    if (st != RN_OK) return st;
     if (m->h->alibi_max_bias > 0) {
         if (!(slopes = arena_alloc(&m->mem, (size_t)m->h->n_head * sizeof *slopes))) return model_no_memory(m, err);
         const float scale = m->h->alibi_scaled ? 1.0f / sqrtf((float)m->h->head_dim) : 1;
@@ -131,7 +134,7 @@ rn_status model_attention(struct model *m, rn_error *err) {
         all[layer].kind = -1;
         const struct layer_hparams *l = &m->h->layers[layer];
         if (!layer_attends(l->flags) || l->n_head == 0) continue; // n_head 0: a block of a Medusa head
-        const rn_status of_layer = attend_layer(m, layer, slopes, biases, all, err);
+        const rn_status of_layer = attend_layer(m, layer, slopes, all, err);
         if (of_layer != RN_OK) return of_layer;
     }
     m->p.attention = all;

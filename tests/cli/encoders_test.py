@@ -7,20 +7,21 @@ import math
 import os
 import pathlib
 import shutil
+import struct
 
 from harness import Folder, Skip, check, equal, main, runnel, test
 from peer_rule import command, listed, peer
 
 ROOT = pathlib.Path(__file__).parent / 'encoders'
 EMBEDDERS = ('bert', 'roberta', 'distilbert', 'modernbert', 'nomic-bert', 'gte', 'jina3', 'eurobert', 'mpnet', 'jina2', 'neobert', 'nomic-bert-moe', 'gte-ntk',
-             'qwen2-whole', 'mistral-whole', 'llama-embed')
+             'qwen2-whole', 'mistral-whole', 'llama-embed', 't5', 'mt5', 'umt5')
 RANKERS = ('bert-scores', 'xlm-roberta-scores')
 HEADS = ('mpnet-scores', 'nomic-bert-scores', 'gte-scores', 'jina3-scores', 'eurobert-late', 'eurobert-bos', 'eurobert-mean', 'modernbert-mean')
 PAIRED = ('bert-pairs', 'xlm-roberta-pairs', 'modernbert-bias', 'xlm-unigram', *HEADS)      # their tokenizers join two texts, BERT's with token types
-WHOLE = ('embeddinggemma',)     # with sentence-transformers' modules, whose golden has embeddings
+WHOLE = ('embeddinggemma', 'sentence-t5')     # with sentence-transformers' modules, whose golden has embeddings
 # llama.cpp has another activation in nomic-bert and no scores there, in jina-bert-v3 and eurobert, no biases in modern-bert, none of the sum of
-# experts, no windows in qwen2, and no mpnet.
-NOT_LLAMA_CPP = ('gte', 'gte-ntk', 'qwen2-whole', 'modernbert-bias', 'nomic-bert-moe', 'mpnet', *HEADS)
+# experts, no windows in qwen2, and no mpnet. In t5encoder it tells distances below 128 apart, whatever the folder says.
+NOT_LLAMA_CPP = ('t5', 'umt5', 'gte', 'gte-ntk', 'qwen2-whole', 'modernbert-bias', 'nomic-bert-moe', 'mpnet', *HEADS)
 
 
 def golden(name):
@@ -70,7 +71,7 @@ def embeddings_go_through_the_modules_of_the_folder():
         shutil.copytree(ROOT / 'bert', to)
         for file in ('modules.json', '1_Pooling', '2_Dense', '3_Dense'):
             (shutil.copytree if (ROOT / WHOLE[0] / file).is_dir() else shutil.copy)(ROOT / WHOLE[0] / file, to / file)
-        runnel('embed', '-m', to, 'a').fails(1, 'module 2: Dense is not supported behind bert; behind gemma-embedding it is')
+        runnel('embed', '-m', to, 'a').fails(1, 'module 2: Dense is not supported behind bert; behind gemma-embedding and t5encoder it is')
 
 
 @test
@@ -176,8 +177,23 @@ def what_a_class_does_not_compute_is_refused_by_name():
                 ('jina2', {'position_embedding_type': 'absolute'}, 'member position_embedding_type: absolute is not supported'),
                 ('jina2', {'feed_forward_type': 'original'}, 'member feed_forward_type: original is not supported'),
                 ('nomic-bert-moe', {'moe_every_n_layers': 3}, 'member moe_every_n_layers: 3 is not supported; 2 is'),
+                ('mpnet', {'relative_attention_max_distance': 64}, 'member relative_attention_max_distance: 64 is not supported; 128 is'),
+                ('t5', {'relative_attention_max_distance': 2}, 'member relative_attention_max_distance: 2, where 9 kinds tell distances below 2 apart'),
+                ('t5', {'relative_attention_num_buckets': 3}, 'member relative_attention_num_buckets: 3 is outside 4..1024'),
+                ('t5', {'feed_forward_proj': 'gated-tanh'}, 'member feed_forward_proj: "gated-tanh" is not supported; relu and gated-gelu are'),
+                ('t5', {'feed_forward_proj': 'gated-gelu'}, 'tensor encoder.block.0.layer.1.DenseReluDense.wi_0.weight: missing'),
+                ('mt5', {'feed_forward_proj': 'relu'}, 'tensor encoder.block.0.layer.1.DenseReluDense.wi.weight: missing'),
                 ('mpnet', {'relative_attention_num_buckets': 16}, 'member relative_attention_num_buckets: 16 is not supported; 32 is'))):
             runnel('embed', '-m', changed(folder / str(i), name, **members), 'a').fails(1, why)
+
+
+@test
+def a_t5_without_its_numbers_of_distances_is_refused():
+    with Folder() as folder:
+        shutil.copytree(ROOT / 't5', folder / 'without')
+        file = folder / 'without/model.safetensors'
+        file.write_bytes(file.read_bytes().replace(b'encoder.block.0.layer.0.SelfAttention.relative_attention_bias', b'decoder.block.0.layer.0.SelfAttention.relative_attention_bias'))
+        runnel('embed', '-m', folder / 'without', 'a').fails(1, "tensor enc.blk.0.attn_rel_b.weight is missing: architecture 't5encoder' needs it with shape [3, 9]")
 
 
 @test
@@ -228,7 +244,7 @@ def llama_cpp_reads_the_converted_file_and_computes_the_same():
 @test
 def the_tokens_of_a_converted_file_are_those_of_the_tokenizers_library():
     with Folder() as folder:
-        for name in ('xlm-unigram', 'bert-pairs', 'roberta'):
+        for name in ('xlm-unigram', 'bert-pairs', 'roberta', 't5'):
             runnel('convert', ROOT / name, folder / 'file.gguf').ok()
             for g in golden(name):
                 if 'query' in g:
@@ -237,6 +253,43 @@ def the_tokens_of_a_converted_file_are_those_of_the_tokenizers_library():
                     equal(runnel('tokenize', '-m', model, '--add-special', '--json', g['text']).ok().lines[0]['ids'], g['ids'], f'{name}: {g["text"]}')
                 if 'RUNNEL_PEER' in os.environ and g == golden(name)[0]:
                     equal(peer('tokenize', folder / 'file.gguf', '--text', g['text'])['ids'], g['ids'])
+
+
+def sentencepiece_model(pieces):
+    """SentencePiece's file (sentencepiece_model.proto) of [piece, score, type]: Unigram, with T5's ids of control tokens."""
+    def number(n):
+        return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + number(n >> 7)
+
+    def block(field, data):
+        return number(field << 3 | 2) + number(len(data)) + data
+
+    def numbers(*pairs):
+        return b''.join(number(field << 3) + number(n) for field, n in pairs)
+    made = b''.join(block(1, block(1, p.encode()) + number(2 << 3 | 5) + struct.pack('<f', score) + numbers((3, kind))) for p, score, kind in pieces)
+    return made + block(2, numbers((3, 1), (40, 2), (41, 2 ** 64 - 1), (42, 1), (43, 0))) + block(3, numbers((3, 1), (4, 1), (5, 1)))
+
+
+@test
+def a_t5_folder_may_have_spiece_model_alone():
+    vocab = json.loads((ROOT / 't5/tokenizer.json').read_text())['model']['vocab']
+    with Folder() as folder:
+        alone = folder / 'alone'
+        shutil.copytree(ROOT / 't5', alone)
+        (alone / 'tokenizer.json').unlink()
+        (alone / 'spiece.model').write_bytes(sentencepiece_model([(p, score, {0: 3, 1: 3, 2: 2}.get(i, 1)) for i, (p, score) in enumerate(vocab[:-3])]))
+        runnel('convert', alone, folder / 'alone.gguf').ok()
+        for g in golden('t5')[:3]:      # its line break is another character there
+            for model in (alone, folder / 'alone.gguf'):
+                equal(runnel('tokenize', '-m', model, '--add-special', '--json', g['text']).ok().lines[0]['ids'], g['ids'], g['text'])
+        equal(embed('t5', model=alone, texts=['the cat sat']), embed('t5', texts=['the cat sat']))
+
+
+@test
+def tokens_for_holes_are_those_of_t5_where_a_text_may_name_them():
+    with Folder() as folder:
+        runnel('convert', ROOT / 't5', folder / 'file.gguf').ok()
+        for model in (ROOT / 't5', folder / 'file.gguf'):       # as the tokenizers library has it
+            equal(runnel('tokenize', '-m', model, '--add-special', '--parse-special', '--json', 'a <extra_id_0> on the <extra_id_1>  cat').ok().lines[0]['ids'], [8, 42, 7, 4, 41, 5, 1])
 
 
 @test

@@ -14,7 +14,8 @@ from safetensors.torch import save_file
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import (BertConfig, BertForSequenceClassification, BertModel, DistilBertConfig, DistilBertModel, EuroBertConfig, EuroBertForSequenceClassification, EuroBertModel, Gemma3TextConfig, Gemma3TextModel, GteConfig, GteForSequenceClassification, GteModel,
                           JinaEmbeddingsV3Config, JinaEmbeddingsV3ForSequenceClassification, JinaEmbeddingsV3Model, LlamaConfig, LlamaModel, MistralConfig, MistralModel, ModernBertConfig, ModernBertForSequenceClassification, ModernBertModel, MPNetConfig, MPNetForSequenceClassification, MPNetModel,
-                          NomicBertConfig, NomicBertForSequenceClassification, NomicBertModel, Qwen2Config, Qwen2Model, RobertaConfig, RobertaModel, XLMRobertaConfig, XLMRobertaForSequenceClassification)
+                          NomicBertConfig, NomicBertForSequenceClassification, NomicBertModel, Qwen2Config, Qwen2Model, RobertaConfig, RobertaModel, MT5Config, MT5EncoderModel, T5Config, T5EncoderModel, UMT5Config, UMT5EncoderModel, XLMRobertaConfig,
+                          XLMRobertaForSequenceClassification)
 
 ROOT = pathlib.Path(__file__).parent / 'encoders'
 
@@ -53,6 +54,20 @@ def unigram():
     t.normalizer, t.pre_tokenizer, t.decoder = normalizers.Replace(Regex(' {2,}'), ' '), pre_tokenizers.Metaspace(), decoders.Metaspace()
     t.post_processor = processors.TemplateProcessing(single='<s> $A </s>', pair='<s> $A </s> </s> $B </s>', special_tokens=[('<s>', 0), ('</s>', 2)])
     t.add_special_tokens([p for p, _ in pieces[:4]])
+    return t
+
+
+def t5_tokenizer():
+    """A tokenizer as T5's: pieces with scores, a token behind the text, and tokens for holes at the end of the vocabulary."""
+    words = ['the', 'cat', 's', 'on', 'a', 'm', 'do', 'un', 'know', 'run', 'rain', 'in', 'n']
+    pieces = [('<pad>', 0.), ('</s>', 0.), ('<unk>', 0.), ('\u2581', -2.), *((f'\u2581{w}', -2.1 - i / 8) for i, w in enumerate(words))]
+    pieces += [(p, -3 - i / 4) for i, p in enumerate(['at', 'og', 's', 'ing', 'n', 'r', 'un', 'in', 'a', 'b', '.', ',', '!', 't', 'i', 'e', 'h', 'w', 'o', 'd', 'g', 'k', 'm'])]
+    pieces += [(f'<extra_id_{i}>', 0.) for i in range(2, -1, -1)]
+    t = Tokenizer(models.Unigram(pieces, unk_id=2))
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    t.decoder = decoders.Metaspace()
+    t.post_processor = processors.TemplateProcessing(single='$A </s>', pair='$A </s> $B </s>', special_tokens=[('</s>', 1)])
+    t.add_special_tokens(['<pad>', '</s>', '<unk>', *(f'<extra_id_{i}>' for i in range(3))])
     return t
 
 
@@ -110,13 +125,14 @@ def make_ntk(name, config, seed, base=5e5, factor=2.5):
     file.write_text(json.dumps({**{k: v for k, v in json.loads(file.read_text()).items() if k != 'rope_parameters'}, **own}, indent=1) + '\n')
 
 
-def add_modules(name, width, widths, window):
+def add_modules(name, width, widths, window=None):
     """What sentence-transformers has behind the model: the mean of its rows, Dense modules, a length of 1; and prompts. The golden's rows become embeddings."""
     folder, rng = ROOT / name, random.Random(19)
     if sys.argv[1:] and name not in sys.argv[1:]:
         return
     config = json.loads((folder / 'config.json').read_text())
-    config['sliding_window'] = window     # as published: the class halves it when it reads it, and save_pretrained() writes that
+    if window:
+        config['sliding_window'] = window     # as published: the class halves it when it reads it, and save_pretrained() writes that
     (folder / 'config.json').write_text(json.dumps(config, indent=1) + '\n')
     modules, dense = [('', 'Transformer'), ('1_Pooling', 'Pooling')], []
     (folder / '1_Pooling').mkdir(exist_ok=True)
@@ -183,6 +199,15 @@ def main():
     own = {**even, 'num_key_value_heads': 1, 'is_causal': False, 'attn_implementation': 'eager'}
     make('qwen2-whole', Qwen2Model(Qwen2Config(**own, use_sliding_window=True, sliding_window=5, max_window_layers=2)), 26, texts=FAR)
     make('mistral-whole', MistralModel(MistralConfig(**{**own, 'sliding_window': None})), 27, texts=FAR)
+    # Heads of another width than the rows', an odd number of kinds of distances; layers enough for one that many have with a bias of its own.
+    t5, tokens = {'vocab_size': 47, 'd_model': 21, 'd_kv': 5, 'num_heads': 3, 'd_ff': 26}, t5_tokenizer()
+    spaced = [*FAR, '  the  dog\n sat ']
+    make('t5', T5EncoderModel(T5Config(**t5, num_layers=3, relative_attention_num_buckets=9, relative_attention_max_distance=19)), 30, texts=spaced, with_tokenizer=tokens)
+    make('mt5', MT5EncoderModel(MT5Config(**{**t5, 'd_kv': 9}, num_layers=2)), 31, texts=spaced, with_tokenizer=tokens)
+    make('umt5', UMT5EncoderModel(UMT5Config(**{**t5, 'd_kv': 8, 'num_heads': 2}, num_layers=10, relative_attention_num_buckets=14, relative_attention_max_distance=40, feed_forward_proj='gated-silu')), 32,
+         texts=spaced, with_tokenizer=tokens)
+    make('sentence-t5', T5EncoderModel(T5Config(**t5, num_layers=2, feed_forward_proj='gated-gelu')), 33, texts=spaced, with_tokenizer=tokens)
+    add_modules('sentence-t5', 21, [17])
     make_plain('jina2', Jina2, 15, FAR)
     make_plain('neobert', Neo, 16)
     make_plain('nomic-bert-moe', NomicMoe, 17)

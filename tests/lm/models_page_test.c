@@ -191,7 +191,8 @@ static const char encoders_head[] =
     "llama.cpp computes the same of the converted files, within what its table of GELU in half precision moves, with these exceptions: it has no\n"
     "`mpnet`, computes SiLU in `nomic-bert` (GTE has GELU), has no scores there, in `jina-bert-v3` and in `eurobert`, and does not load `modern-bert` with\n"
     "biases, nor `nomic-bert-moe` with a bias of the sum of experts, as the published model has one. It gives the second text of a pair the first\n"
-    "token type, and decoders of `qwen2` no windows.\n"
+    "token type, and decoders of `qwen2` no windows. In `t5encoder` it tells distances below 128 apart and takes GELU for the gate's function, whatever\n"
+    "config.json says, and does not load Dense modules, as sentence-t5 and GTR have one; of T5 the encoder alone runs here, T5EncoderModel and its kin.\n"
     "\n"
     "| GGUF | folder |\n"
     "|---|---|\n";

@@ -81,7 +81,9 @@ static bool upload_tables(struct device_backend *d, const struct program *p) {
     for (int32_t i = 0; ok && p->attention && i < p->n_layer; i++) {
         d->attention[i] = p->attention[i];
         if (p->attention[i].kind < 0) continue;
-        ok = UPLOAD(d, d->attention[i].sinks, (size_t)p->kinds[p->attention[i].kind].n_head);
+        const size_t n_head = (size_t)p->kinds[p->attention[i].kind].n_head;
+        ok = UPLOAD(d, d->attention[i].sinks, n_head) &&
+             UPLOAD(d, d->attention[i].distance_bias, n_head * (size_t)(2 * p->attention[i].n_distance + 1));
     }
     for (int32_t i = 0; ok && i < p->n_kinds; i++)
         ok = UPLOAD(d, d->p.kinds[i].alibi_slopes, (size_t)p->kinds[i].n_head);

@@ -31,7 +31,8 @@ struct attend_work {
     const struct batch_row *rows; // rows of the task
     const struct batch_seq *seq;
     const struct attend_plan *plan;
-    const struct kv_codec_ops *codec; // of the layer's pages
+    const struct attention *of;       // the layer's
+    const struct kv_codec_ops *codec; // of its pages
     int32_t layer, head, heads;       // heads: query heads that share the key head
     size_t n_q, head_dim, v_dim, q_stride, key_bytes;
 };
@@ -134,20 +135,19 @@ static struct kv_pair assemble(const struct cpu_backend *b, const struct attend_
     return (struct kv_pair){s->key_block, s->value_block};
 }
 
-static bool has_biases(const struct attend_kind *k) {
-    return k->distance_bias || (k->alibi_slopes && k->is_mirrored);
+static bool has_biases(const struct attend_work *w) {
+    return w->of->distance_bias || (w->plan->kind->alibi_slopes && w->plan->kind->is_mirrored);
 }
 
 // What is added to a query's scores of a block whose first key is `at` positions behind the query.
-static void fill_bias(const struct attend_kind *k, int32_t head, int32_t at, float out[KV_BLOCK]) {
+static void fill_bias(const struct attend_work *w, int32_t head, int32_t at, float out[KV_BLOCK]) {
+    const float *const slopes = w->plan->kind->alibi_slopes;
+    const int32_t most = w->of->n_distance;
     for (int32_t j = 0; j < KV_BLOCK; j++) {
-        const int32_t by = at + j;
-        if (k->distance_bias) {
-            const int32_t most = k->n_distance, near = by < -most ? -most : by > most ? most : by;
-            out[j] = k->distance_bias[(size_t)head * (size_t)(2 * most + 1) + (size_t)(near + most)];
-        } else {
-            out[j] = -k->alibi_slopes[head] * (float)(by < 0 ? -by : by);
-        }
+        const int32_t by = at + j, near = by < -most ? -most : by > most ? most : by;
+        out[j] = w->of->distance_bias
+                     ? w->of->distance_bias[(size_t)head * (size_t)(2 * most + 1) + (size_t)(near + most)]
+                     : -slopes[head] * (float)(by < 0 ? -by : by);
     }
 }
 
@@ -164,8 +164,8 @@ static void attend_rows(const struct attend_work *w, struct scratch *s, int32_t 
         s->hi[i] = (uint8_t)(reach < KV_BLOCK ? reach : KV_BLOCK);
         s->offset[i] = block * KV_BLOCK - pos;
         const int32_t head = w->head * w->heads + (int32_t)i % w->heads;
-        if (has_biases(kind))
-            fill_bias(kind, head, s->offset[i], s->bias[i]);
+        if (has_biases(w))
+            fill_bias(w, head, s->offset[i], s->bias[i]);
         else if (kind->alibi_slopes)
             s->slope[i] = kind->alibi_slopes[head];
     }
@@ -182,9 +182,9 @@ static void attend_rows(const struct attend_work *w, struct scratch *s, int32_t 
                                             .hi = s->hi,
                                             .scale = kind->scale,
                                             .softcap = kind->softcap,
-                                            .slope = kind->alibi_slopes && !has_biases(kind) ? s->slope : NULL,
+                                            .slope = kind->alibi_slopes && !has_biases(w) ? s->slope : NULL,
                                             .offset = s->offset,
-                                            .bias = has_biases(kind) ? s->bias[0] : NULL,
+                                            .bias = has_biases(w) ? s->bias[0] : NULL,
                                             .m = to->m + q0,
                                             .l = to->l + q0,
                                             .o = to->o + q0 * w->v_dim,
@@ -251,7 +251,7 @@ static void add_sinks(const struct cpu_backend *b, const struct attend_work *w, 
 
 static void finish(const struct op_run *x, const struct attend_work *w, struct scratch *s,
                    const struct states *from) {
-    const float *sinks = x->b->p->attention[w->layer].sinks;
+    const float *sinks = w->of->sinks;
     if (sinks) add_sinks(x->b, w, sinks, s, from);
     for (size_t i = 0; i < w->n_q; i++) {
         const size_t r = (size_t)w->t->first + i / (size_t)w->heads,
@@ -311,6 +311,7 @@ static struct attend_work work_of(const struct op_run *x, const struct attend_pl
                                 .rows = rows,
                                 .seq = &b->batch->seqs[rows[0].seq],
                                 .plan = plan,
+                                .of = &b->p->attention[x->o->op.layer],
                                 .codec = cpu_codec(b, group),
                                 .layer = x->o->op.layer,
                                 .head = head,

@@ -91,7 +91,8 @@ static rn_status derive_traits(struct hf_config *c, const struct json_node *root
     int64_t n = 2;
     const rn_status st = n_norms ? json_int(n_norms, 1, 2, &n, err) : RN_OK;
     if (st != RN_OK) return fail_in(err, st, "member num_ln_in_parallel_attn");
-    c->traits |= c->raw.new_decoder && n == 2 ? HF_TWO_NORMS : HF_ONE_NORM;
+    if (!(c->traits & (HF_FFN_GATE | HF_NO_FFN_GATE)))
+        c->traits |= c->raw.new_decoder && n == 2 ? HF_TWO_NORMS : HF_ONE_NORM;
     c->raw.hp.rope_in_halves = (c->traits & HF_ROPE_HALVES) != 0;
     c->traits |= hp->q_lora_rank > 0 ? HF_LOW_RANK_Q : HF_PLAIN_Q;
     if (hp->n_ff_shared > 0) c->traits |= HF_SHARED_EXPERTS;
@@ -495,6 +496,7 @@ rn_status config_read(struct hf_config *c, const struct json_tree *text, struct 
     hparams_begin(&c->raw);
     st = config_refuse_ways(c, whole, o.root, err);
     if (st == RN_OK) st = read_traits(c, o.root, err);
+    if (st == RN_OK) st = config_read_gated_activation(c, o.root, err);
     if (st == RN_OK) st = read_folder_traits(c, whole, o.root, err);
     if (st == RN_OK) st = config_find_rope(c, o.root, &o.rope, &o.rope_swa, err);
     if (st == RN_OK) st = read_table(c, &o, p, err);

@@ -22,6 +22,8 @@ rn_status config_find_model(struct hf_config *c, const struct json_node *root, c
 // the limits of time steps, of which there are several.
 rn_status config_refuse_ways(struct hf_config *c, const struct json_node *root, const struct json_node *text,
                              rn_error *err);
+// T5's activation, whose name says whether the feed-forward part has a gate. "gated-gelu" is GELU by tanh. After the traits.
+rn_status config_read_gated_activation(struct hf_config *c, const struct json_node *root, rn_error *err);
 bool config_says_mxfp4(const struct json_node *root);
 
 // config_factors.c: reads c->factors, in architectures that have them. Call after the table's rows.

@@ -52,6 +52,24 @@ static rn_status check_activation(struct hf_config *c, const struct json_node *r
     return RN_OK;
 }
 
+rn_status config_read_gated_activation(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char member[] = "feed_forward_proj", prefix[] = "gated-";
+    enum { N_PREFIX = sizeof prefix - 1 };
+    const struct json_node *v;
+    if (!hf_arch_is(c->arch, "t5encoder")) return RN_OK;
+    const rn_status st = config_string(root, member, &v, err);
+    if (st != RN_OK) return st;
+    const bool is_gated = v ? v->n_text >= N_PREFIX && memcmp(v->text, prefix, N_PREFIX) == 0
+                            : strcmp(c->arch->class_name, "T5EncoderModel") != 0;
+    c->traits |= is_gated ? HF_FFN_GATE : HF_NO_FFN_GATE;
+    if (!v || json_is(v, "gated-gelu") || json_is(v, "gated-gelu_new") || json_is(v, "relu")) return RN_OK;
+    struct json_node fn = *v;
+    if (is_gated) fn.text += N_PREFIX, fn.n_text -= N_PREFIX;
+    if (take_activation(c, &fn)) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "member %s: \"%.*s\" is not supported; relu and gated-gelu are", member,
+                config_shown(v), v->text);
+}
+
 // ---- members with one supported value -----------------------------------------------------------
 
 static const struct {
@@ -72,6 +90,7 @@ static const struct {
     {"bert", "position_embedding_type", "null", "absolute"},
     {"bert", "is_decoder", "false"},
     {"mpnet", "relative_attention_num_buckets", "32"}, // transformers' class goes by 32 whatever it says
+    {"mpnet", "relative_attention_max_distance", "128"},
     {"mpnet", "position_embedding_type", "null", "absolute"},
     {"jina-bert-v2", "position_embedding_type", "null", "alibi"},
     {"jina-bert-v2", "feed_forward_type", "null", "geglu"},

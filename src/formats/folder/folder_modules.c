@@ -124,8 +124,9 @@ static rn_status read_module(const struct json_node *m, uint32_t i, struct hpara
     if (is_class(type, "Dense") && i == 2 + out->n_dense && out->n_dense < PACKAGE_MORE_FILES) {
         if (!arch_facts_find(hp->arch)->has_dense)
             return fail(err, RN_E_UNSUPPORTED,
-                        "module %" PRIu32 ": Dense is not supported behind %s; behind gemma-embedding it is", i,
-                        hp->arch);
+                        "module %" PRIu32
+                        ": Dense is not supported behind %s; behind gemma-embedding and t5encoder it is",
+                        i, hp->arch);
         snprintf(out->dense[out->n_dense++], MAX_SUB_BYTES, "%.*s", (int)path->n_text, path->text);
         return RN_OK;
     }

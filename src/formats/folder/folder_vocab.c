@@ -3,7 +3,7 @@
 // tokenizer.json contains everything that is needed; older folders have SentencePiece's
 // tokenizer.model instead. If both are present and describe the same tokens, tokenizer.model is
 // used: GGUF needs its scores, and merges derived from them give the same ids. The tokens that
-// begin and end a text are in tokenizer_config.json.
+// begin and end a text are in tokenizer_config.json. T5's folders may have spiece.model alone.
 #include "formats/folder/folder.h"
 #include "formats/limits.h"
 #include "formats/vocab/tokenizer_json.h"
@@ -17,6 +17,13 @@ static rn_status load_json(struct package *p, const struct package_file *file, r
 static rn_status load_model(struct package *p, const struct package_file *file, rn_error *err) {
     return tokenizer_model_load(package_shown_path(file->path), file->map.data, file->map.size, &p->arena, &p->vocab,
                                 err);
+}
+
+// T5's tokenizers put the end token behind a text, which SentencePiece's file does not say.
+static rn_status load_t5_model(struct package *p, const struct package_file *file, rn_error *err) {
+    const rn_status st = load_model(p, file, err);
+    p->vocab.add_eos = p->vocab.eos >= 0;
+    return st;
 }
 
 static rn_status apply_config(const struct folder *f, rn_error *err) {
@@ -52,7 +59,7 @@ rn_status package_folder_vocab(const struct folder *f, rn_error *err) {
     static const struct {
         const char *name;
         rn_status (*load)(struct package *p, const struct package_file *file, rn_error *err);
-    } kinds[] = {{"tokenizer.json", load_json}, {"tokenizer.model", load_model}};
+    } kinds[] = {{"tokenizer.json", load_json}, {"tokenizer.model", load_model}, {"spiece.model", load_t5_model}};
     struct vocab *const v = &f->p->vocab;
     v->bos = v->eos = v->eot = v->eom = v->unk = v->pad = -1;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

@@ -28,6 +28,8 @@ enum hf_when {
     HF_PLAIN_Q = 1 << 6,
     HF_ONE_NORM = 1 << 7, // falcon: one norm for attention and feed-forward
     HF_TWO_NORMS = 1 << 8,
+    HF_FFN_GATE = HF_ONE_NORM, // t5encoder, whose norms are the same always: of the feed-forward part
+    HF_NO_FFN_GATE = HF_TWO_NORMS,
     HF_SHARED_EXPERTS = 1 << 9,
     HF_SIGMOID = 1 << 10, // of a router
     HF_LAYER_EMBEDDINGS = 1 << 11,

@@ -164,6 +164,28 @@ static const struct hf_tensor_row euro_scores[] = {EURO, BOTH("dense", "cls", HF
 static const struct hf_tensor_row llama_embed[] = {LLAMA_BUT_ATTENTION, ATTENTION_OF(INTERLEAVED, HF_ALWAYS),
                                                    ATTENTION_BIASES_OF(INTERLEAVED)};
 
+// T5 (1910.10683): its encoder by itself, of a checkpoint that may hold more.
+#undef LAYER
+#define LAYER "encoder.block.%d.layer."
+static const struct hf_tensor_row t5_encoder[] = {
+    WEIGHT("shared", "token_embd", HF_ALWAYS, HF_AS_IT_IS, "encoder.embed_tokens.weight"),
+    WEIGHT(LAYER "0.layer_norm", E "attn_norm", HF_ALWAYS),
+    WEIGHT(LAYER "0.SelfAttention.q", E "attn_q", HF_ALWAYS),
+    WEIGHT(LAYER "0.SelfAttention.k", E "attn_k", HF_ALWAYS),
+    WEIGHT(LAYER "0.SelfAttention.v", E "attn_v", HF_ALWAYS),
+    WEIGHT(LAYER "0.SelfAttention.o", E "attn_o", HF_ALWAYS),
+    WEIGHT(LAYER "0.SelfAttention.relative_attention_bias", E "attn_rel_b", HF_OPTIONAL),
+    WEIGHT(LAYER "1.layer_norm", E "ffn_norm", HF_ALWAYS),
+    WEIGHT(LAYER "1.DenseReluDense.wi_0", E "ffn_gate", HF_FFN_GATE),
+    WEIGHT(LAYER "1.DenseReluDense.wi_1", E "ffn_up", HF_FFN_GATE),
+    WEIGHT(LAYER "1.DenseReluDense.wi", E "ffn_up", HF_NO_FFN_GATE),
+    WEIGHT(LAYER "1.DenseReluDense.wo", E "ffn_down", HF_ALWAYS),
+    WEIGHT("encoder.final_layer_norm", "enc.output_norm", HF_ALWAYS),
+    LEFT_OUT("encoder.embed_tokens.weight"),
+    LEFT_OUT("decoder.*"),
+    LEFT_OUT("lm_head.*"),
+};
+
 // NeoBERT (2502.19587): rows of a head's query, key and value lie together.
 #undef LAYER
 #define LAYER "transformer_encoder.%d."
@@ -193,6 +215,8 @@ static const struct hf_alias modern_aliases[] = {{AT(hp.n_swa), "local_attention
                                                  {AT(hp.rope_theta_swa), "local_rope_theta"}};
 static const struct hf_alias moe_aliases[] = {{AT(hp.n_expert_used), "moe_top_k"},
                                               {AT(moe_step), "moe_every_n_layers"}};
+static const struct hf_alias t5_aliases[] = {
+    {AT(hp.n_head), "num_heads"}, {AT(hp.head_dim), "d_kv"}, {AT(hp.n_ff), "d_ff"}};
 static const struct hf_alias neo_aliases[] = {{AT(hp.n_ctx_train), "max_length"}};
 
 #define NOMIC_ACTS SILU " swiglu"
@@ -247,6 +271,9 @@ static const struct hf_arch archs[] = {
     {"EuroBertForMaskedLM", NULL, "eurobert", "model.", SILU, TENSORS(euro), DEFAULTS(eps_1e5)},
     {"EuroBertForSequenceClassification", NULL, "eurobert", "model.", SILU, TENSORS(euro_scores), DEFAULTS(eps_1e5)},
     {"LlamaBidirectionalModel", "llama_bidirec", "llama-embed", "model.", SILU, TENSORS(llama_embed)},
+    {"T5EncoderModel", NULL, "t5encoder", "", GELU, TENSORS(t5_encoder), ALIASES(t5_aliases)},
+    {"MT5EncoderModel", NULL, "t5encoder", "", GELU, TENSORS(t5_encoder), ALIASES(t5_aliases)},
+    {"UMT5EncoderModel", NULL, "t5encoder", "", GELU, TENSORS(t5_encoder), ALIASES(t5_aliases)},
     {"NeoBERT", "neobert", "neo-bert", "model.", "SwiGLU " SILU, TENSORS(neo), ALIASES(neo_aliases),
      DEFAULTS(eps_1e5)},
     {"NeoBERTLMHead", NULL, "neo-bert", "model.", "SwiGLU " SILU, TENSORS(neo), ALIASES(neo_aliases),

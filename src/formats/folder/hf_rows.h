@@ -9,6 +9,7 @@
 
 #define L "layers.%d."
 #define B "blk.%d."
+#define E "enc.blk.%d."
 
 // clang-format off
 #define WEIGHT(name, gguf, ...) {name ".weight", gguf ".weight", __VA_ARGS__}

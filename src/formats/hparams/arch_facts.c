@@ -24,7 +24,9 @@ static const struct hparam_default mamba2_defaults[] = {
     {AT(hp.n_ctx_train), 1 << 20}, {AT(hp.ssm_d_conv), 4}, {AT(hp.ssm_n_group), 1}};
 static const struct hparam_default rwkv_defaults[] = {{AT(hp.n_ctx_train), 1 << 20}, {AT(hp.n_shift), 2}};
 static const struct hparam_default mamba_defaults[] = {{AT(hp.n_ctx_train), 1 << 20}, {AT(hp.ssm_d_conv), 4}};
-static const struct hparam_default mpnet_defaults[] = {{AT(hp.n_rel_bucket), 32}};
+static const struct hparam_default mpnet_defaults[] = {{AT(hp.n_rel_bucket), 32}, {AT(hp.rel_distance), 128}};
+static const struct hparam_default t5_defaults[] = {
+    {AT(hp.n_rel_bucket), 32}, {AT(hp.rel_distance), 128}, {AT(hp.n_ctx_train), 512}, {AT(hp.norm_eps), 1e-6}};
 static const struct hparam_default nomic_defaults[] = {{AT(hp.rope_theta), 1000}};
 static const struct hparam_default modern_defaults[] = {{AT(hp.rope_theta), 160000}, {AT(hp.rope_theta_swa), 10000}};
 // Grok 1's, which its first GGUF files do not say.
@@ -236,6 +238,13 @@ static const struct arch_facts facts[] = {
      .is_encoder = true,
      .has_layer_norm = true,
      DEFAULTS(modern_defaults)},
+    {.name = "t5encoder",
+     .is_encoder = true,
+     .has_dense = true,
+     .rotation = ROTATION_NOWHERE,
+     .puts_both_eps = true,
+     .attn_unscaled = true,
+     DEFAULTS(t5_defaults)},
     {.name = "eurobert", .is_encoder = true},
     {.name = "llama-embed", .is_encoder = true},
     {.name = "neo-bert", .is_encoder = true},

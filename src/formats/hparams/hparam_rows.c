@@ -61,6 +61,7 @@ const struct hparam_row hparam_rows[] = {
     {AT(is_causal), BOOL, KEY("attention.causal"), MEMBER("is_causal")},
     {AT(hp.n_token_types), INT, 1, 1024, OR_NONE, MEMBER("type_vocab_size")}, // GGUF: a key of the tokenizer's
     {AT(hp.n_rel_bucket), INT, 4, 1024, OR_NONE, KEY("attention.relative_buckets_count"), MEMBER("relative_attention_num_buckets")},
+    {AT(hp.rel_distance), INT, 1, MAX_CTX, KEY("runnel.relative_distance"), MEMBER("relative_attention_max_distance")},
     {AT(hp.n_dense_2), INT, 1, MAX_WIDTH, OR_NONE, KEY("dense_2_feat_out")},
     {AT(hp.n_dense_3), INT, 1, MAX_WIDTH, OR_NONE, KEY("dense_3_feat_out")},
     {AT(hp.rank_raw), BOOL, KEY("runnel.rank_raw")},

@@ -244,6 +244,15 @@ static rn_status check_ways(const struct raw_hparams *raw, rn_error *err) {
     if (raw->facts->is_encoder ? raw->is_causal : !raw->is_causal && goes_one_way)
         return fail(err, RN_E_UNSUPPORTED, "%s: %s is not supported in %s%s", hparam_name_at(raw, AT(is_causal)).text,
                     raw->is_causal ? "true" : "false", hp->arch, hp->n_chunk != 0 ? " with chunks" : "");
+    const int32_t exact = hp->n_rel_bucket / 4; // single distances to each side
+    if (exact == 0 && hp->n_rel_bucket != 0)
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " is outside 4..%.0f",
+                    hparam_name_at(raw, AT(hp.n_rel_bucket)).text, hp->n_rel_bucket,
+                    hparam_row_at(AT(hp.n_rel_bucket))->max);
+    if (exact > 0 && hp->rel_distance > 0 && hp->rel_distance <= exact)
+        return fail(err, RN_E_FORMAT,
+                    "%s: %" PRId32 ", where %" PRId32 " kinds tell distances below %" PRId32 " apart",
+                    hparam_name_at(raw, AT(hp.rel_distance)).text, hp->rel_distance, hp->n_rel_bucket, exact);
     if (hp->ssm_dt_most != 0 && hp->ssm_dt_most < hp->ssm_dt_least)
         return fail(err, RN_E_FORMAT, "%s: %g is below the least, %g", hparam_name_at(raw, AT(hp.ssm_dt_most)).text,
                     (double)hp->ssm_dt_most, (double)hp->ssm_dt_least);
