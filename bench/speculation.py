@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Measures speculation against plain decoding in turn, A B A B ..., prompt by prompt, and checks that the tokens are the same.
 
-  bench/speculation.py [MODEL] [--prompts bench/prompts/stories.jsonl] [--rounds 3] [-n 128] [-t 1] [--temp 0] [--streams 1] [--peer COMMAND] -- OPTIONS
+  bench/speculation.py [MODEL] [--prompts bench/prompts/stories.jsonl] [--kinds KIND,KIND] [--rounds 3] [-n 128] [-t 1] [--temp 0] [--streams 1]
+                       [--peer COMMAND] -- OPTIONS [-- OPTIONS ...]
 
-MODEL: the default model unless given. OPTIONS turn speculation on: -- --speculate ngram --draft-max 8. A line of the prompts: {"kind",
-"prompt"}; --chat sends them as user messages. --streams N: a kind's prompts in N streams at once, and the time of all of them.
+MODEL: the default model unless given. OPTIONS turn speculation on: -- --speculate ngram --draft-max 8. Several sets of them take turns with one run without:
+A B C A B C ..., and have a table each. A line of the prompts: {"kind", "prompt"}; --kinds takes some of them, --chat sends them as user messages.
+--streams N: a kind's prompts in N streams at once, and the time of all of them.
 COMMAND is another engine's speculation, in turn with ours: split as a shell would, {model} {prompt} {n} {t} are filled in; it prints JSON with
 plain_tok_s and spec_tok_s.
 For each kind of prompt: speed against plain decoding (median of the rounds' pairs, geometric mean over prompts, and the worst prompt), the
@@ -57,21 +59,25 @@ def peer_once(command):
     return found["plain_tok_s"], found["spec_tok_s"]
 
 
-def measure(once, options, rounds, peer):
-    """once(options) as above, in turn without and with speculation; peer: another engine's command, or None."""
-    ratios, peers = [], []
+def measure(once, sets, rounds, peer):
+    """once(options) as above, in turn without and with speculation, of each set of options; peer: another engine's command, or None."""
+    turns = [[] for _ in sets]  # of each set: (plain_ms, ms, figures) of the rounds
+    peers = []
     for _ in range(rounds):
         plain, plain_ms, _ = once(["--speculate", "none"])
-        drafted, ms, figures = once(options)
-        if plain != drafted:
-            sys.exit(f"speculation: other tokens than without: {plain} {drafted}")
-        ratios.append(plain_ms / ms)
+        for options, turn in zip(sets, turns):
+            drafted, ms, figures = once(options)
+            if plain != drafted:
+                sys.exit(f"speculation: other tokens than without: {plain} {drafted}")
+            turn.append((plain_ms, ms, figures))
         if peer:
-            slow, fast = peer_once(peer)
-            peers.append((fast / slow, 1000 / ms / fast))
-    found = {"speed": statistics.median(ratios), "tokens": len(plain), "ms": plain_ms, **figures}
-    if peer:
-        found["peer"], found["over peer"] = (statistics.median(x) for x in zip(*peers))
+            peers.append(peer_once(peer))
+    found = []
+    for turn in turns:
+        found.append({"speed": statistics.median(slow / ms for slow, ms, _ in turn), "tokens": len(plain), "ms": plain_ms, **turn[-1][2]})
+        if peer:
+            found[-1] |= {"peer": statistics.median(fast / slow for slow, fast in peers),
+                          "over peer": statistics.median(1000 / ms / fast for (_, ms, _), (_, fast) in zip(turn, peers))}
     return found
 
 
@@ -87,14 +93,31 @@ def row(name, found):
             *[mean_of([f[k] for f in found]) for k in ("peer", "over peer") if k in found[0]])
 
 
+def print_table(kinds):
+    """kinds: {kind: [found of each prompt]}"""
+    table = [("prompts", "n", "speed", "worst", "of the steps'", "tokens/step", "rows/token", "right", "plain ms/token",
+              *["peer's speed", "over the peer"] * any("peer" in f for found in kinds.values() for f in found))]
+    table += [row(kind, found) for kind, found in kinds.items()] + [row("all", [f for found in kinds.values() for f in found])]
+    widths = [max(len(str(r[i])) for r in table) for i in range(len(table[0]))]
+    for r in table:
+        print("  ".join(str(x).ljust(w) if i == 0 else str(x).rjust(w) for i, (x, w) in enumerate(zip(r, widths))), flush=True)
+
+
 def main():
     argv = sys.argv[1:]
     if "--" not in argv:
         sys.exit(__doc__)
     cut = argv.index("--")
+    sets = [[]]
+    for word in argv[cut + 1:]:
+        if word == "--":
+            sets.append([])
+        else:
+            sets[-1].append(word)
     ap = argparse.ArgumentParser(usage=__doc__)
     ap.add_argument("model", nargs="?")
     ap.add_argument("--prompts", type=pathlib.Path, default=ROOT / "bench/prompts/stories.jsonl")
+    ap.add_argument("--kinds", default="")
     ap.add_argument("--rounds", type=int, default=3)
     ap.add_argument("-n", default="128")
     ap.add_argument("-t", default="1")
@@ -116,6 +139,8 @@ def main():
     kinds = {}
     for line in a.prompts.read_text().splitlines():
         prompt = json.loads(line)
+        if a.kinds and prompt["kind"] not in a.kinds.split(","):
+            continue
         kinds.setdefault(prompt["kind"], []).append(prompt["prompt"])
     for kind, prompts in kinds.items():
         if a.streams > 1:
@@ -124,12 +149,13 @@ def main():
         else:
             tasks = [(lambda options, p=p: one([a.runnel, "run", *common, "--json", "-p", p, *["--chat"] * a.chat], options),
                       [fill(word, p) for word in shlex.split(a.peer)]) for p in prompts]
-        kinds[kind] = [measure(task, argv[cut + 1:], a.rounds, peer) for task, peer in tasks]
-    table = [("prompts", "n", "speed", "worst", "of the steps'", "tokens/step", "rows/token", "right", "plain ms/token", *["peer's speed", "over the peer"] * bool(a.peer))]
-    table += [row(kind, found) for kind, found in kinds.items()] + [row("all", [f for found in kinds.values() for f in found])]
-    widths = [max(len(str(r[i])) for r in table) for i in range(len(table[0]))]
-    for r in table:
-        print("  ".join(str(x).ljust(w) if i == 0 else str(x).rjust(w) for i, (x, w) in enumerate(zip(r, widths))))
+        kinds[kind] = [measure(task, sets, a.rounds, peer) for task, peer in tasks]
+    if not kinds:
+        sys.exit(f"speculation: --kinds {a.kinds}: there are none in {a.prompts}")
+    for i, options in enumerate(sets):
+        if len(sets) > 1:
+            print(" ".join(options))
+        print_table({kind: [of_prompt[i] for of_prompt in found] for kind, found in kinds.items()})
 
 
 if __name__ == "__main__":
