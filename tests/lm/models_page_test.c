@@ -150,6 +150,7 @@ static const char starred_parts[] =
     "- baichuan: rotates in models of 32 layers and has ALiBi in those of 40; with so many its logits are these.\n"
     "- bitnet: computes SiLU, whatever the folder says; so its logits of bitnet-silu are these.\n"
     "- grok1, grok2: divides the weights of a row's experts by their sum, which the models' code does not, and caps no scores of the router.\n"
+    "  Neither it nor runnel multiplies scores of Grok 2 behind position 1024 (`attn_temperature_len`), as xAI's server does.\n"
     "- grovemoe: gives what groups of experts share the experts' results to read, where the model's code gives them the row;\n"
     "  wants experts in every layer.\n"
     "- mimo2-bias: reads no factor of experts' weights in `mimo2`.\n"
