@@ -92,7 +92,7 @@ struct hf_arch {
     bool norms_scan;           // hparams.ssm_norms
     bool layers_by_period;     // attn_layer_period and expert_layer_period say which layers are of which kind
     bool windows_off;          // use_sliding_window absent means false
-    bool has_deepstack;   // vision_config.deepstack_visual_indexes has one for each of hparams.n_deepstack
+    bool has_deepstack;        // vision_config.deepstack_visual_indexes has one for each of hparams.n_deepstack
     bool folds_scales;    // embedding and head are multiplied by their scales when they are read, as in GGUF files
     bool read_widths;     // widths may be lists of one for each layer, or follow from others (config_widths.c)
     bool repeats_numbers; // a number may be a list of one for each layer, all equal
