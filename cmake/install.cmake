@@ -32,6 +32,9 @@ set(programs runnel runnel-serve)
 if(CURL_FOUND)
     list(APPEND programs runnel-pull)
 endif()
+if(FFMPEG_FOUND)
+    list(APPEND programs runnel-video)
+endif()
 add_dependencies(installed ${programs} runnel_shared)
 
 # To run: the program with what it reads, and the library for programs that were built with it.

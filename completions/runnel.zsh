@@ -53,6 +53,9 @@ _runnel() {
       '(-f --file)--file=[the prompt is the file'\''s text without its last line break]:FILE:_files' \
       '--ids=[the prompt is these token ids\: 1,2,3]:LIST: ' \
       '*--image=[a picture in the prompt, for models that see\: PNG, JPEG, WebP, GIF or BMP]:FILE:_files' \
+      '*--video=[a video in the prompt, for models that take some]:FILE:_files' \
+      '--video-fps=[look at X frames of each second of a video]:X: ' \
+      '--video-frames=[look at N frames of a video, whatever its length]:N: ' \
       '--chat[the prompt is a user message]' \
       '--system=[a system message before it]:TEXT: ' \
       '--show-reasoning[write reasoning to stderr even when that is not a terminal]' \
@@ -746,6 +749,9 @@ _runnel() {
       '--html=[also write a page]:FILE:_files' \
       '--json[{"nll"\: \[..\], "argmax"\: \[..\], "ppl"\: ..}, with --kl also {"kl"\: {"mean"\: .., "p99"\: .., "top1"\: ..}}]' \
       '*--image=[a picture in the prompt, for models that see\: PNG, JPEG, WebP, GIF or BMP]:FILE:_files' \
+      '*--video=[a video in the prompt, for models that take some]:FILE:_files' \
+      '--video-fps=[look at X frames of each second of a video]:X: ' \
+      '--video-frames=[look at N frames of a video, whatever its length]:N: ' \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[context length in tokens]:N: ' \

@@ -168,6 +168,9 @@ typedef struct rn_model_info {
     const rn_text_prompt *prompts;
     size_t n_prompts;
     const char *default_prompt;
+    // The token that stands for each row of a video; -1: it takes none, or rn_model_add_vision()
+    // was not called.
+    int32_t video_token;
 } rn_model_info;
 // Is `path`, under any name, one of the files that the model was read from? Programs should not
 // overwrite such a file.
@@ -212,6 +215,15 @@ RN_API rn_status rn_model_add_vision(rn_model *model, const char *path, rn_error
 // part was added; RN_E_FORMAT, RN_E_LIMIT, RN_E_NOMEM. Threads: any.
 RN_API rn_status rn_picture_tokens(const rn_model *model, const rn_picture *picture,
                                    size_t n_pictures, int32_t **ids, size_t *n_ids, rn_error *err);
+// Which frames of a video the model's processor takes: `n_frames` of it, `fps` of these in a
+// second. want_fps: so many of each second in place of the processor's own; want_frames: so many of
+// all; 0: neither. Never more than there are. at: [RN_VIDEO_MOST_FRAMES] receives their numbers, in
+// order, *n_at how many. RN_E_UNSUPPORTED: the model takes no videos here; RN_E_ARG: no frames, no
+// fps; both of want_fps and want_frames. Threads: any.
+enum { RN_VIDEO_MOST_FRAMES = 768 };
+RN_API rn_status rn_video_choose_frames(const rn_model *model, uint32_t n_frames, double fps,
+                                        double want_fps, uint32_t want_frames, uint32_t *at,
+                                        size_t *n_at, rn_error *err);
 
 // An adapter of a model. Strings live as long as the model.
 typedef struct rn_adapter_info {

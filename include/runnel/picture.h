@@ -33,6 +33,11 @@ RN_API rn_status rn_picture_open(const void *file, size_t n_bytes, rn_picture **
 RN_API rn_status rn_picture_from_frames(const rn_picture *const *frames, size_t n_frames,
                                         const double *seconds, double fps, rn_picture **out,
                                         rn_error *err);
+// The same of frames that the caller writes itself: *rgb, [n_frames][height][width][3], is black at
+// first, and to be filled before anything else is done with the picture. Errors as above.
+RN_API rn_status rn_picture_make_video(uint32_t width, uint32_t height, size_t n_frames,
+                                       const double *seconds, double fps, rn_picture **out,
+                                       uint8_t **rgb, rn_error *err);
 RN_API rn_status rn_picture_get_info(const rn_picture *p, rn_picture_info *info, rn_error *err);
 RN_API void rn_picture_close(rn_picture *p);
 

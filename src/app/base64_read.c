@@ -67,20 +67,21 @@ static bool begins(const char *text, size_t n, const char *with) {
 
 bool is_data_url(const char *text, size_t n) { return begins(text, n, "data:"); }
 
-bool data_url_read_picture(const char *text, size_t n, bytes *to, char *why) {
+bool data_url_read(const char *kind, const char *text, size_t n, bytes *to, char *why) {
     enum { HEAD_MOST = 256 };
     static const char ends[] = ";base64";
     const size_t n_ends = sizeof ends - 1;
     const char *const comma = is_data_url(text, n) ? memchr(text, ',', n < HEAD_MOST ? n : HEAD_MOST) : NULL;
     const size_t n_head = comma ? (size_t)(comma - text) : 0;
     if (!comma) {
-        snprintf(why, BASE64_WHY, "is no data: URL of the form data:image/png;base64,...");
+        snprintf(why, BASE64_WHY, "is no data: URL of the form data:%s/...;base64,...", kind);
         return false;
     }
-    if (!begins(text, n_head, "data:image/")) {
+    const size_t n_kind = strlen(kind);
+    if (!begins(text + 5, n_head - 5, kind) || n_head == 5 + n_kind || text[5 + n_kind] != '/') {
         const size_t n_type = strcspn(text + 5, ";,");
-        snprintf(why, BASE64_WHY, "is a data: URL of the type '%.*s', must be image/...",
-                 n_type < 40 ? (int)n_type : 40, text + 5);
+        snprintf(why, BASE64_WHY, "is a data: URL of the type '%.*s', must be %s/...", n_type < 40 ? (int)n_type : 40,
+                 text + 5, kind);
         return false;
     }
     if (n_head < n_ends || strncasecmp(comma - n_ends, ends, n_ends) != 0) {

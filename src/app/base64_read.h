@@ -12,7 +12,7 @@ enum { BASE64_WHY = 200 };
 // in at most BASE64_WHY bytes, and `to` is as before.
 bool base64_read(const char *text, size_t n, bytes *to, char *why);
 bool is_data_url(const char *text, size_t n);
-// A picture's: `data:image/...;base64,...`. What the type says beyond `image/` is not looked at, as the bytes tell what they are.
-bool data_url_read_picture(const char *text, size_t n, bytes *to, char *why);
+// One of a kind, "image" or "video": `data:image/...;base64,...`. What the type says beyond that is not looked at, as the bytes tell what they are.
+bool data_url_read(const char *kind, const char *text, size_t n, bytes *to, char *why);
 
 #endif

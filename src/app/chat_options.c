@@ -75,45 +75,38 @@ void chat_options_free(chat_options *c) {
     c->tmpl = NULL;
 }
 
-static const char place[] = "<image>";
-enum { N_PLACE = sizeof place - 1 };
-
-static size_t count_places(const char *text, size_t n) {
-    size_t n_places = 0;
-    for (size_t i = 0; i + N_PLACE <= n; i++) n_places += memcmp(text + i, place, N_PLACE) == 0;
-    return n_places;
-}
-
-// Pictures in place of each "<image>" where there are as many of these, else before the text.
-static void put_parts(json_writer *w, size_t n_pictures, const char *text, size_t n_text) {
-    const bool has_places = count_places(text, n_text) == n_pictures;
-    const char *const end = text + n_text;
+// Pictures in their places, where there are as many of a kind, else before the text.
+static void put_parts(json_writer *w, pictures *seen, const char *text, size_t n_text) {
+    picture_place places[PICTURES_MOST];
+    size_t from = 0, n_marks;
+    bool is_video;
     json_member_begin(w, "content", '[');
-    for (size_t i = 0; i < n_pictures && !has_places; i++) json_put_picture_part(w);
-    for (const char *at = text, *next; at < end; at = next) {
-        next = has_places ? memmem(at, (size_t)(end - at), place, N_PLACE) : NULL;
-        if (next != at) json_put_text_part(w, at, (size_t)((next ? next : end) - at));
-        if (next) json_put_picture_part(w);
-        next = next ? next + N_PLACE : end;
+    if (!pictures_find_places(seen, text, n_text, places, &is_video, &n_marks))
+        for (size_t i = 0; i < seen->n; i++) places[i] = (picture_place){.is_video = seen->are_videos[i]};
+    for (size_t i = 0; i < seen->n; i++) {
+        if (places[i].at > from) json_put_text_part(w, text + from, places[i].at - from);
+        json_put_picture_part(w, places[i].is_video);
+        from = places[i].at + places[i].n;
     }
+    if (from < n_text) json_put_text_part(w, text + from, n_text - from);
     json_put_end(w, ']');
 }
 
-static void put_message(json_writer *w, const char *role, size_t n_pictures, const char *text, size_t n_text) {
+static void put_message(json_writer *w, const char *role, pictures *seen, const char *text, size_t n_text) {
     json_put_begin(w, '{');
     json_member_string(w, "role", role);
-    if (n_pictures)
-        put_parts(w, n_pictures, n_text ? text : "", n_text);
+    if (seen && seen->n)
+        put_parts(w, seen, n_text ? text : "", n_text);
     else
         json_member_text(w, "content", text, n_text);
     json_put_end(w, '}');
 }
 
-void chat_add_messages(const chat_options *c, bytes *to, size_t n_pictures, const char *text, size_t n_text) {
+void chat_add_messages(const chat_options *c, bytes *to, pictures *seen, const char *text, size_t n_text) {
     json_writer w = {to, false};
     json_put_begin(&w, '[');
-    if (c->system) put_message(&w, "system", 0, c->system, strlen(c->system));
-    put_message(&w, "user", n_pictures, text, n_text);
+    if (c->system) put_message(&w, "system", NULL, c->system, strlen(c->system));
+    put_message(&w, "user", seen, text, n_text);
     json_put_end(&w, ']');
 }
 

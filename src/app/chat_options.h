@@ -7,6 +7,7 @@
 
 #include "app/bytes.h"
 #include "app/options.h"
+#include "app/pictures.h"
 #include <runnel/runnel.h>
 
 typedef struct chat_options {
@@ -25,9 +26,9 @@ int chat_template_open(const char *name, rn_template **tmpl);
 // Checks the output format, and opens the template, that the options name. Returns an exit code; an error has been printed.
 int chat_options_open(chat_options *c);
 void chat_options_free(chat_options *c);
-// Adds one turn as JSON messages: the system message if there is one, and the user's text with so many
-// pictures: in place of each "<image>", where it has as many of these, else before it.
-void chat_add_messages(const chat_options *c, bytes *to, size_t n_pictures, const char *text, size_t n_text);
+// Adds one turn as JSON messages: the system message if there is one, and the user's text with pictures (NULL: none): in their places, where it
+// has as many of these, which sorts them (pictures_find_places()), else before it.
+void chat_add_messages(const chat_options *c, bytes *to, pictures *seen, const char *text, size_t n_text);
 // Sets the template and the output format of a request's conversation.
 void chat_options_apply(const chat_options *c, rn_chat *chat);
 

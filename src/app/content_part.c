@@ -8,8 +8,8 @@ void json_put_text_part(json_writer *w, const char *text, size_t n_text) {
     json_put_end(w, '}');
 }
 
-void json_put_picture_part(json_writer *w) {
+void json_put_picture_part(json_writer *w, bool is_video) {
     json_put_begin(w, '{');
-    json_member_string(w, "type", "image");
+    json_member_string(w, "type", is_video ? "video" : "image");
     json_put_end(w, '}');
 }

@@ -7,6 +7,6 @@
 #include "app/json_write.h"
 
 void json_put_text_part(json_writer *w, const char *text, size_t n_text); // text may be NULL where n_text is 0
-void json_put_picture_part(json_writer *w);                               // stands for the next of rn_chat.pictures
+void json_put_picture_part(json_writer *w, bool is_video);                // stands for the next of rn_chat.pictures
 
 #endif

@@ -13,9 +13,27 @@ static const char *type_of(const json_item *part) {
     return named && json_item_text(named, &type, why) ? type.data : "";
 }
 
-bool sent_pictures_is_part(const json_item *part) {
+// member: of its address.
+static const struct part_type {
+    const char *name, *member;
+    bool is_video;
+} part_types[] = {
+    {"image_url", "image_url", false}, {"input_image", "image_url", false}, {"image", NULL, false},
+    {"video_url", "video_url", true},  {"input_video", "video_url", true},  {"video", "video", true},
+};
+
+static const struct part_type *find_type(const json_item *part) {
     const char *const type = type_of(part);
-    return strcmp(type, "image_url") == 0 || strcmp(type, "input_image") == 0 || strcmp(type, "image") == 0;
+    for (size_t i = 0; i < sizeof part_types / sizeof *part_types; i++)
+        if (strcmp(type, part_types[i].name) == 0) return &part_types[i];
+    return NULL;
+}
+
+bool sent_pictures_is_part(const json_item *part) { return find_type(part) != NULL; }
+
+bool sent_pictures_is_video(const json_item *part) {
+    const struct part_type *const type = find_type(part);
+    return type && type->is_video;
 }
 
 static bool note(sent_pictures *p, json_span text, bool is_url, const char *place, const char *name, char *why) {
@@ -33,7 +51,7 @@ static bool note(sent_pictures *p, json_span text, bool is_url, const char *plac
 static bool note_url(sent_pictures *p, json_span url, const char *place, const char *name, char *why) {
     if (is_data_url(url.data, url.n)) return note(p, url, true, place, name, why);
     if (strncmp(url.data, "http:", 5) != 0 && strncmp(url.data, "https:", 6) != 0) {
-        snprintf(why, JSON_WHY / 4, "%s: must be a data: URL with a picture as base64, or an http or https address",
+        snprintf(why, JSON_WHY / 4, "%s: must be a data: URL with its file as base64, or an http or https address",
                  name);
         return false;
     }
@@ -79,14 +97,22 @@ static bool take_source(sent_pictures *p, const json_item *part, const char *pla
     return note(p, data, false, place, "source.data", why);
 }
 
-bool sent_pictures_take(sent_pictures *p, const json_item *part, const char *place, char *why) {
+static bool take_url(sent_pictures *p, const json_item *part, const char *key, const char *place, char *why) {
+    char inner[40];
     json_span url;
-    const json_item *const name = json_item_member(part, "image_url");
-    const bool is_object = name && json_item_is_object(name);
-    if (strcmp(type_of(part), "image") == 0) return take_source(p, part, place, why);
-    if (is_object)
-        return need(name, "url", "image_url.url", &url, why) && note_url(p, url, place, "image_url.url", why);
-    return need(part, "image_url", "image_url", &url, why) && note_url(p, url, place, "image_url", why);
+    const json_item *const name = json_item_member(part, key);
+    snprintf(inner, sizeof inner, "%s.url", key);
+    if (name && json_item_is_object(name))
+        return need(name, "url", inner, &url, why) && note_url(p, url, place, inner, why);
+    return need(part, key, key, &url, why) && note_url(p, url, place, key, why);
+}
+
+bool sent_pictures_take(sent_pictures *p, const json_item *part, const char *place, char *why) {
+    const struct part_type *const type = find_type(part);
+    const size_t n = p->n;
+    const bool ok = type->member ? take_url(p, part, type->member, place, why) : take_source(p, part, place, why);
+    for (size_t i = n; i < p->n; i++) p->sent[i].is_video = type->is_video;
+    return ok;
 }
 
 bool sent_pictures_add(sent_pictures *p, const json_item *value, const char *place, char *why) {
@@ -96,34 +122,54 @@ bool sent_pictures_add(sent_pictures *p, const json_item *value, const char *pla
 
 // The bytes of its file. False: why has the reason.
 static bool read_file(sent_pictures *p, sent_picture *s, bytes *file, char *why) {
-    if (!s->is_remote) return (s->is_url ? data_url_read_picture : base64_read)(s->text.data, s->text.n, file, why);
+    if (!s->is_remote && s->is_url)
+        return data_url_read(s->is_video ? "video" : "image", s->text.data, s->text.n, file, why);
+    if (!s->is_remote) return base64_read(s->text.data, s->text.n, file, why);
     *file = s->file, s->file = (bytes){0};
     p->is_unsupported = file->n == 0;
     if (p->is_unsupported)
         snprintf(why, JSON_WHY / 2,
                  "is an address, which only `runnel serve --allow-media-domain` fetches: "
-                 "send a data: URL with the picture as base64");
+                 "send a data: URL with the %s as base64",
+                 s->is_video ? "video" : "picture");
     return file->n > 0;
 }
 
-bool sent_pictures_open(sent_pictures *p, size_t *failed, char *why) {
+static bool open_one(sent_pictures *p, const sent_picture *s, const bytes *file, const video_opening *video,
+                     uint64_t n_pixels_left, rn_picture **out, char *why) {
+    rn_error err = {0};
+    if (s->is_video && !video) {
+        p->is_unsupported = true;
+        snprintf(why, JSON_WHY / 2, "is a video, which is not taken here");
+        return false;
+    }
+    if (s->is_video && !video->model) return true;
+    if (s->is_video) {
+        video_opening o = *video;
+        if (n_pixels_left < o.most_pixels) o.most_pixels = n_pixels_left;
+        const bool ok = video_open(&o, file->data, file->n, out, why);
+        p->is_unsupported = o.is_unsupported, p->lacks_memory = o.lacks_memory;
+        return ok;
+    }
+    if (rn_picture_open(file->data, file->n, out, &err) == RN_OK) return true;
+    snprintf(why, JSON_WHY / 2, "%.200s", err.text);
+    p->lacks_memory = err.code == RN_E_NOMEM;
+    return false;
+}
+
+bool sent_pictures_open(sent_pictures *p, const video_opening *video, size_t *failed, char *why) {
     uint64_t n_pixels = 0;
     for (size_t i = 0; i < p->n && !p->are_open; i++) {
         sent_picture *const s = &p->sent[i];
         rn_picture_info info = {.struct_size = sizeof info};
-        rn_error err = {0};
         bytes file = {0};
         *failed = i;
-        bool ok = read_file(p, s, &file, why);
-        if (ok && rn_picture_open(file.data, file.n, &p->open[i], &err) != RN_OK) {
-            snprintf(why, JSON_WHY / 2, "%.200s", err.text);
-            p->lacks_memory = err.code == RN_E_NOMEM;
-            ok = false;
-        }
+        const bool ok = read_file(p, s, &file, why) &&
+                        open_one(p, s, &file, video, SENT_PICTURE_PIXELS - n_pixels, &p->open[i], why);
         bytes_free(&file);
         if (!ok) return false;
-        (void)rn_picture_get_info(p->open[i], &info, NULL);
-        n_pixels += (uint64_t)info.width * info.height;
+        if (p->open[i]) (void)rn_picture_get_info(p->open[i], &info, NULL);
+        n_pixels += (uint64_t)info.width * info.height * (info.n_frames ? info.n_frames : 1);
         if (n_pixels > SENT_PICTURE_PIXELS) {
             snprintf(why, JSON_WHY / 2, "with those before it %" PRIu64 " pixels, limit %d in a request", n_pixels,
                      SENT_PICTURE_PIXELS);
@@ -152,7 +198,7 @@ static bool put_parts(message_out *out, const json_item *parts, char *why) {
             return false;
         }
         if (sent_pictures_is_part(part)) {
-            json_put_picture_part(&out->w);
+            json_put_picture_part(&out->w, sent_pictures_is_video(part));
         } else {
             json_item_add(part, &json);
             json_put_raw(&out->w, json.data);

@@ -241,10 +241,11 @@ static bool make_infill(const batch_plan *plan, const batch_line *line, generati
     return infill_make(plan->model, &in, "prefix", 0, g, p, err);
 }
 
-static bool open_pictures(batch_line *line, char *why) {
+static bool open_pictures(const batch_plan *plan, batch_line *line, char *why) {
     char inner[JSON_WHY] = "";
     size_t failed = 0;
-    if (sent_pictures_open(&line->pictures, &failed, inner)) return true;
+    const video_opening video = {.model = plan->model, .most_pixels = VIDEO_OPEN_PIXELS};
+    if (sent_pictures_open(&line->pictures, &video, &failed, inner)) return true;
     snprintf(why, JSON_WHY, "%s: %.300s", line->pictures.sent[failed].place, inner);
     return false;
 }
@@ -302,7 +303,7 @@ static bool begin(const batch_plan *plan, batch_job *job, const char *text, size
     const bool is_read = batch_openai_is(doc) ? batch_openai_open(doc, &job->openai, why) &&
                                                     batch_openai_read(&job->openai, &plan->members, &more, &g, why)
                                               : generation_read(&plan->members, doc, &more, &g, why);
-    const bool ok = is_read && open_pictures(&line, why) && begin_stream(plan, job, &line, &g, why);
+    const bool ok = is_read && open_pictures(plan, &line, why) && begin_stream(plan, job, &line, &g, why);
     free(line.ids.ids);
     bytes_free(&line.messages);
     sent_pictures_free(&line.pictures);

@@ -61,10 +61,13 @@ static const option end_rows[] = {
 static bool find_stdin_reader(run *r) {
     const bool is_prediction = r->prediction_file && strcmp(r->prediction_file, "-") == 0;
     const char *const of_form = grammar_options_stdin(&r->form);
-    const bool is_picture = pictures_read_stdin(&r->seen);
-    r->prompt.stdin_reader = of_form ? of_form : is_prediction ? "--prediction" : is_picture ? "--image" : NULL;
+    const char *const of_picture = pictures_read_stdin(&r->seen);
+    const bool is_video = of_picture && strcmp(of_picture, "video") == 0, is_picture = of_picture != NULL;
+    const char *const picture_option = is_video ? "--video" : "--image";
+    r->prompt.stdin_reader = of_form ? of_form : is_prediction ? "--prediction" : is_picture ? picture_option : NULL;
     if (of_form && is_prediction) say("--prediction -: stdin is what %s reads", of_form);
-    if (is_picture && (of_form || is_prediction)) say("--image -: stdin is what %s reads", r->prompt.stdin_reader);
+    if (is_picture && (of_form || is_prediction))
+        say("%s -: stdin is what %s reads", picture_option, r->prompt.stdin_reader);
     return (of_form != NULL) + is_prediction + is_picture <= 1;
 }
 
@@ -106,7 +109,7 @@ static int generate(run *r) {
     if (!generation_apply(&r->g, &req, &parts, &err)) return machine_failed(&err);
     req.grammar = r->grammar;
     if (r->chat.is_chat) {
-        chat_add_messages(&r->chat, &r->messages, r->seen.n, r->prompt.text.data, r->prompt.text.n);
+        chat_add_messages(&r->chat, &r->messages, &r->seen, r->prompt.text.data, r->prompt.text.n);
         generation_chat(&r->g, &req, &chat, r->messages.data, r->messages.n);
         chat_options_apply(&r->chat, &chat);
         chat.pictures = (const rn_picture *const *)r->seen.open;
@@ -152,7 +155,8 @@ static bool limit_tokens(run *r, const options *parsed) {
 
 static int run_prompt(run *r, const options *parsed) {
     r->g.n_prediction = r->prediction_file != NULL;
-    if (!check_together(r, parsed) || !find_stdin_reader(r)) return EXIT_CODE_USAGE;
+    if (!check_together(r, parsed) || !pictures_check(&r->seen, parsed) || !find_stdin_reader(r))
+        return EXIT_CODE_USAGE;
     int code = prompt_read(&r->prompt, parsed);
     if (code != EXIT_CODE_OK) return code;
     if (r->prediction_file && !file_read(r->prediction_file, TEXT_LIMIT, &r->prediction)) return EXIT_CODE_FAILED;
@@ -166,6 +170,7 @@ static int run_prompt(run *r, const options *parsed) {
     interrupt_catch();
     if ((code = machine_open_model(&r->on)) != EXIT_CODE_OK) return code;
     if ((code = check_model(r)) != EXIT_CODE_OK) return code;
+    if ((code = pictures_open_videos(&r->seen, r->on.model)) != EXIT_CODE_OK) return code;
     if ((code = grammar_options_compile(&r->form, r->on.model, &r->grammar)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_engine(&r->on)) != EXIT_CODE_OK) return code;
     if (r->on.is_verbose) generation_say_preset(&r->g);

@@ -24,9 +24,9 @@ typedef struct score {
     const int32_t *ids;
     size_t n_ids;
     pictures seen;
-    int32_t picture_token; // -1: there are no pictures
-    double *nll;           // [n_ids - 1]
-    int32_t *argmax;       // [n_ids]
+    int32_t picture_token, video_token; // -1: there are none
+    double *nll;                        // [n_ids - 1]
+    int32_t *argmax;                    // [n_ids]
     out_file logits, html;
     score_page page;
     kl_rows kl;
@@ -63,12 +63,15 @@ static const char *const notes = "nll[i] is -log p(token i+1 given tokens 0..i) 
                                  "Rows of pictures (--image) are no tokens that could be probable: nll is null\n"
                                  "there, and ppl leaves them out.";
 
+static bool is_seen(const score *s, int32_t id) {
+    return (id == s->picture_token || id == s->video_token) && id >= 0;
+}
+
 // Callback for each row of logits; runs on the engine's thread.
 static bool take_row(void *user, size_t i, const float *logits, int32_t n_vocab) {
     score *const s = user;
     s->argmax[i] = row_argmax(logits, n_vocab);
-    if (i + 1 < s->n_ids)
-        s->nll[i] = s->ids[i + 1] == s->picture_token ? NAN : row_nll(logits, n_vocab, s->ids[i + 1]);
+    if (i + 1 < s->n_ids) s->nll[i] = is_seen(s, s->ids[i + 1]) ? NAN : row_nll(logits, n_vocab, s->ids[i + 1]);
     if (s->html_path) score_page_take(&s->page, i, logits, n_vocab);
     if (s->logits.to) {
         if (i == 0) npy_write_head(&s->logits, "<f4", (uint64_t[]){s->n_ids, (uint64_t)n_vocab}, 2);
@@ -200,7 +203,7 @@ static int place_pictures(score *s, int32_t **made) {
     rn_model_info info = {.struct_size = sizeof info};
     rn_error err = {0};
     if (rn_model_get_info(s->on.model, &info, &err) != RN_OK) return machine_failed(&err);
-    s->picture_token = info.picture_token;
+    s->picture_token = info.picture_token, s->video_token = info.video_token;
     const rn_part text = {
         .kind = RN_PART_TEXT, .text = s->all_text.data, .n_text = s->all_text.n, .parse_special = s->parse_special};
     const int code =
@@ -221,13 +224,15 @@ static bool check_options(score *s, const options *parsed) {
     }
     if (s->text_option) s->text = s->text_option;
     if (s->ids_option && options_refuse(parsed, "parse-special", "with --ids, which are not parsed")) return false;
-    if (s->seen.n && (options_refuse(parsed, "kl", "with --image") || options_refuse(parsed, "html", "with --image")))
+    if (s->seen.n && (options_refuse(parsed, "kl", s->seen.are_videos[0] ? "with --video" : "with --image") ||
+                      options_refuse(parsed, "html", s->seen.are_videos[0] ? "with --video" : "with --image")))
         return false;
-    if (pictures_read_stdin(&s->seen) && (!s->text && !s->ids_option)) {
-        say("--image -: stdin is what the text is read from");
+    const char *const of_stdin = pictures_read_stdin(&s->seen);
+    if (of_stdin && !s->text && !s->ids_option) {
+        say("--%s -: stdin is what the text is read from", of_stdin);
         return false;
     }
-    return true;
+    return pictures_check(&s->seen, parsed);
 }
 
 static int run_score(score *s) {
@@ -245,11 +250,13 @@ static int run_score(score *s) {
         }
         s->text_file = "-";
     }
-    s->picture_token = -1;
+    s->picture_token = s->video_token = -1;
     s->on.sees = s->seen.n > 0;
     if ((code = pictures_open(&s->seen)) != EXIT_CODE_OK) return code;
     interrupt_catch();
-    if ((code = machine_open_model(&s->on)) == EXIT_CODE_OK && (code = find_ids(s, &list, &made)) == EXIT_CODE_OK &&
+    if ((code = machine_open_model(&s->on)) == EXIT_CODE_OK &&
+        (code = pictures_open_videos(&s->seen, s->on.model)) == EXIT_CODE_OK &&
+        (code = find_ids(s, &list, &made)) == EXIT_CODE_OK &&
         (!s->reference || (code = machine_open_reference(&s->on, s->reference)) == EXIT_CODE_OK) &&
         (!s->logits_path || (code = machine_check_output(&s->on, s->text_file, s->logits_path)) == EXIT_CODE_OK) &&
         (!s->html_path || (code = machine_check_output(&s->on, s->text_file, s->html_path)) == EXIT_CODE_OK) &&

@@ -314,6 +314,7 @@ rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *er
         .vision = m->vision.tower ? m->vision.info.family : NULL,
         .n_picture_tokens = m->vision.tower ? vision_n_each(&m->vision.info) : 0,
         .picture_token = m->vision.tower ? model_picture_token(m) : -1,
+        .video_token = m->vision.tower && m->vision.info.video ? m->vision.info.video_token : -1,
         .prompts = m->prompts,
         .n_prompts = n_prompts,
         .default_prompt = package_default_prompt(m->pkg),

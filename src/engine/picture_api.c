@@ -51,6 +51,20 @@ rn_status rn_picture_from_frames(const rn_picture *const *frames, size_t n_frame
     return st;
 }
 
+rn_status rn_picture_make_video(uint32_t width, uint32_t height, size_t n_frames, const double *seconds, double fps,
+                                rn_picture **out, uint8_t **rgb, rn_error *err) {
+    if (!out || !rgb || !seconds) return fail(err, RN_E_ARG, "rn_picture_make_video: NULL argument");
+    *out = NULL, *rgb = NULL;
+    rn_picture *const made = mem_alloc(sizeof *made);
+    if (!made) return fail(err, RN_E_NOMEM, "picture: out of memory");
+    const rn_status st = picture_make_video(width, height, n_frames, seconds, fps, &made->p, err);
+    if (st == RN_OK)
+        *out = made, *rgb = made->p.rgb;
+    else
+        mem_free(made);
+    return st;
+}
+
 void rn_picture_close(rn_picture *p) {
     if (p) picture_free(&p->p);
     mem_free(p);

@@ -63,7 +63,7 @@ static const struct format *find_format(const uint8_t *data, size_t n) {
     return NULL;
 }
 
-rn_status raw_picture_begin(struct raw_picture *p, uint64_t width, uint64_t height, int n_channels, rn_error *err) {
+static rn_status check_size(uint64_t width, uint64_t height, rn_error *err) {
     if (width == 0 || height == 0)
         return fail(err, RN_E_FORMAT, "%" PRIu64 " x %" PRIu64 " pixels: none", width, height);
     if (width > PICTURE_MAX_SIDE || height > PICTURE_MAX_SIDE)
@@ -75,6 +75,12 @@ rn_status raw_picture_begin(struct raw_picture *p, uint64_t width, uint64_t heig
     if (width > PICTURE_MAX_RATIO * height || height > PICTURE_MAX_RATIO * width)
         return fail(err, RN_E_LIMIT, "%" PRIu64 " x %" PRIu64 " pixels: a side has at most %d times the other one",
                     width, height, PICTURE_MAX_RATIO);
+    return RN_OK;
+}
+
+rn_status raw_picture_begin(struct raw_picture *p, uint64_t width, uint64_t height, int n_channels, rn_error *err) {
+    const rn_status st = check_size(width, height, err);
+    if (st != RN_OK) return st;
     p->pixels = mem_alloc((size_t)(width * height) * (size_t)n_channels);
     if (!p->pixels) return fail(err, RN_E_NOMEM, "out of memory");
     p->width = (uint32_t)width, p->height = (uint32_t)height;
@@ -155,36 +161,31 @@ rn_status picture_decode(const void *file, size_t n, struct picture *out, rn_err
     return st == RN_OK ? RN_OK : fail_in(err, st, "picture: %s", f->name);
 }
 
-static rn_status check_frames(const struct picture *const *frames, size_t n, const double *seconds, double fps,
-                              rn_error *err) {
+static rn_status check_video(uint64_t width, uint64_t height, size_t n, const double *seconds, double fps,
+                             rn_error *err) {
     if (n < 1 || n > VIDEO_MAX_FRAMES)
         return fail(err, RN_E_LIMIT, "video: %zu frames, 1..%d are read", n, VIDEO_MAX_FRAMES);
     if (!(fps > 0 && fps <= 1000)) return fail(err, RN_E_ARG, "video: %g frames in a second, 0..1000 are", fps);
-    for (size_t i = 0; i < n; i++) {
-        const struct picture *const p = frames[i];
-        if (p->n_frames) return fail(err, RN_E_ARG, "video: frame %zu is a video", i);
-        if (p->width != frames[0]->width || p->height != frames[0]->height)
-            return fail(err, RN_E_ARG, "video: frame %zu has %u x %u pixels, the first one has %u x %u", i, p->width,
-                        p->height, frames[0]->width, frames[0]->height);
+    for (size_t i = 0; i < n; i++)
         if (!(seconds[i] >= (i ? seconds[i - 1] : 0) && seconds[i] <= 1e6))
             return fail(err, RN_E_ARG, "video: frame %zu is at second %g", i, seconds[i]);
-    }
-    const uint64_t n_pixels = (uint64_t)frames[0]->width * frames[0]->height * n;
-    if (n_pixels > VIDEO_MAX_PIXELS)
-        return fail(err, RN_E_LIMIT, "video: %zu frames of %u x %u pixels: at most %d together are read", n,
-                    frames[0]->width, frames[0]->height, VIDEO_MAX_PIXELS);
+    const rn_status st = check_size(width, height, err);
+    if (st != RN_OK) return fail_in(err, st, "video");
+    if (width * height * n > VIDEO_MAX_PIXELS)
+        return fail(err, RN_E_LIMIT,
+                    "video: %zu frames of %" PRIu64 " x %" PRIu64 " pixels: at most %d together are read", n, width,
+                    height, VIDEO_MAX_PIXELS);
     return RN_OK;
 }
 
-rn_status picture_from_frames(const struct picture *const *frames, size_t n, const double *seconds, double fps,
-                              struct picture *out, rn_error *err) {
+rn_status picture_make_video(uint32_t width, uint32_t height, size_t n, const double *seconds, double fps,
+                             struct picture *out, rn_error *err) {
     *out = (struct picture){0};
-    const rn_status st = check_frames(frames, n, seconds, fps, err);
+    const rn_status st = check_video(width, height, n, seconds, fps, err);
     if (st != RN_OK) return st;
-    const size_t n_bytes = 3 * (size_t)frames[0]->width * frames[0]->height;
-    struct picture made = {.width = frames[0]->width,
-                           .height = frames[0]->height,
-                           .rgb = mem_alloc(n * n_bytes),
+    struct picture made = {.width = width,
+                           .height = height,
+                           .rgb = mem_calloc(n * height, 3 * (size_t)width),
                            .format = "frames",
                            .n_frames = (uint32_t)n,
                            .seconds = mem_alloc(n * sizeof *made.seconds),
@@ -193,10 +194,35 @@ rn_status picture_from_frames(const struct picture *const *frames, size_t n, con
         picture_free(&made);
         return fail(err, RN_E_NOMEM, "video: out of memory for %zu frames", n);
     }
-    for (size_t i = 0; i < n; i++) memcpy(made.rgb + i * n_bytes, frames[i]->rgb, n_bytes);
     memcpy(made.seconds, seconds, n * sizeof *made.seconds);
     *out = made;
     return RN_OK;
+}
+
+static rn_status check_frames(const struct picture *const *frames, size_t n, rn_error *err) {
+    for (size_t i = 0; i < n; i++) {
+        const struct picture *const p = frames[i];
+        if (p->n_frames) return fail(err, RN_E_ARG, "video: frame %zu is a video", i);
+        if (p->width != frames[0]->width || p->height != frames[0]->height)
+            return fail(err, RN_E_ARG, "video: frame %zu has %u x %u pixels, the first one has %u x %u", i, p->width,
+                        p->height, frames[0]->width, frames[0]->height);
+    }
+    return RN_OK;
+}
+
+rn_status picture_from_frames(const struct picture *const *frames, size_t n, const double *seconds, double fps,
+                              struct picture *out, rn_error *err) {
+    const bool is_fine = n >= 1 && n <= VIDEO_MAX_FRAMES; // else picture_make_video() says so
+    *out = (struct picture){0};
+    rn_status st = is_fine ? check_frames(frames, n, err) : RN_OK;
+    if (st == RN_OK)
+        st = picture_make_video(is_fine ? frames[0]->width : 1, is_fine ? frames[0]->height : 1, n, seconds, fps, out,
+                                err);
+    for (size_t i = 0; st == RN_OK && i < n; i++) {
+        const size_t n_bytes = 3 * (size_t)out->width * out->height;
+        memcpy(out->rgb + i * n_bytes, frames[i]->rgb, n_bytes);
+    }
+    return st;
 }
 
 void picture_free(struct picture *p) {

@@ -53,5 +53,8 @@ void picture_free(struct picture *p);
  */
 rn_status picture_from_frames(const struct picture *const *frames, size_t n, const double *seconds, double fps,
                               struct picture *out, rn_error *err);
+// The same of frames whose numbers the caller fills in afterwards: out->rgb is black.
+rn_status picture_make_video(uint32_t width, uint32_t height, size_t n, const double *seconds, double fps,
+                             struct picture *out, rn_error *err);
 
 #endif

@@ -283,6 +283,14 @@ static rn_status run_video(const struct pipeline *p, const struct picture *in, s
     return fail_in(err, st, "preprocessing a video of %u frames of %u x %u", in->n_frames, in->width, in->height);
 }
 
+size_t pipeline_choose_frames(const struct pipeline *p, double want_fps, uint32_t want_n, uint32_t n_all, double fps,
+                              uint32_t *at) {
+    struct video_frames f = p->video_frames.fps > 0 ? p->video_frames : video_frames_usual();
+    if (want_fps > 0) f.fps = want_fps, f.n = 0;
+    if (want_n) f.n = want_n;
+    return video_frames_choose(&f, p->area_of_all, p->patch_frames, n_all, fps, at);
+}
+
 rn_status pipeline_run(const struct pipeline *p, const struct picture *in, bool is_alone, struct pixels *out,
                        rn_error *err) {
     struct bitmap now = {in->width, in->height, in->rgb, NULL};

@@ -9,6 +9,7 @@
 #include "media/picture.h"
 #include "media/resize.h"
 #include "media/tiling.h"
+#include "media/video_frames.h"
 #include <stdbool.h>
 
 enum pipeline_step_kind {
@@ -46,7 +47,11 @@ struct pipeline {
     // frame, or area_of_all: of all together (Qwen3-VL).
     bool takes_video, area_of_all;
     uint32_t video_min_pixels, video_max_pixels; // 0: as of a picture
+    struct video_frames video_frames;            // fps 0: video_frames_usual()
 };
+// Which frames of a video it takes (video_frames_choose()). fps, n: in place of its own; 0: those.
+size_t pipeline_choose_frames(const struct pipeline *p, double want_fps, uint32_t want_n, uint32_t n_all, double fps,
+                              uint32_t *at);
 // Of a video's frames together, once they are resized; each has as many of them as the others.
 enum { PIPELINE_MOST_VIDEO_PIXELS = 25165824 };
 

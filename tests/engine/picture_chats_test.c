@@ -256,7 +256,7 @@ TEST(pictures_that_a_conversation_has_no_place_for_are_refused) {
     rn_picture *video = NULL;
     if (CHECK_OK(rn_picture_from_frames(a.pictures, 1, (const double[]){0}, 1, &video, &err), &err)) {
         a.pictures[0] = video;
-        refused(&x, &a, RN_E_UNSUPPORTED, "messages: picture 0 is a video, which only prompts in parts take");
+        refused(&x, &a, RN_E_ARG, "messages: picture 0 is a video, and its part of the type image");
         rn_picture_close(video);
     }
     a.pictures[0] = NULL;

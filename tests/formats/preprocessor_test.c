@@ -296,3 +296,35 @@ static rn_status run_once(void *user) {
 TEST(each_failed_allocation_of_preprocessing_is_reported) {
     CHECK(check_each_failed_allocation(run_once, NULL, __FILE__, __LINE__));
 }
+
+// A processor of videos: which frames it takes is its file's to say.
+TEST(frames_of_videos_are_read_or_named) {
+    static const char qwen[] = "{\"image_processor_type\":\"Qwen2VLImageProcessor\",\"patch_size\":14}";
+    static const struct {
+        const char *text, *why; // why NULL: it is read
+        double fps;
+        uint32_t n, min, max;
+    } rows[] = {
+        {"{}", NULL, 2, 0, 4, 768},
+        {"{\"fps\":0.5,\"min_frames\":2,\"max_frames\":16}", NULL, 0.5, 0, 2, 16},
+        {"{\"fps\":null,\"num_frames\":32}", NULL, 2, 32, 4, 768},
+        {"{\"fps\":0}", "fps", 0, 0, 0, 0},
+        {"{\"fps\":\"2\"}", "fps", 0, 0, 0, 0},
+        {"{\"num_frames\":0}", "num_frames", 0, 0, 0, 0},
+        {"{\"max_frames\":769}", "max_frames", 0, 0, 0, 0},
+        {"{\"min_frames\":9,\"max_frames\":8}", "min_frames 9 of a video is more than max_frames 8", 0, 0, 0, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct pipeline p;
+        rn_error err = {0};
+        check_note("%s", rows[i].text);
+        if (!CHECK_OK(preprocessor_read(qwen, sizeof qwen - 1, &p, &err), &err)) return;
+        const rn_status st = preprocessor_read_video(rows[i].text, strlen(rows[i].text), &p, &err);
+        if (rows[i].why) {
+            CHECK_FAILS(st, RN_E_FORMAT, &err);
+            CHECK_HAS(err.text, rows[i].why);
+        } else if (CHECK_OK(st, &err)) {
+            const struct video_frames *const f = &p.video_frames;
+            CHECK(f->fps == rows[i].fps && f->n == rows[i].n && f->min == rows[i].min && f->max == rows[i].max);
+        }
+    }
+}

@@ -37,7 +37,7 @@ def public_names(library, *options):
 def every_file_is_in_its_folder_and_there_is_no_other(folder):
     lib = cached('CMAKE_INSTALL_LIBDIR')
     want = {f'{lib}/librunnel.so', f'{lib}/librunnel.so.0', f'{lib}/librunnel.so.{VERSION}', f'{lib}/librunnel.a',
-            f'{lib}/pkgconfig/runnel.pc', 'bin/runnel', 'bin/runnel-serve', 'bin/runnel-pull', 'share/runnel/models/stories.gguf', 'share/runnel/models/stories.md',
+            f'{lib}/pkgconfig/runnel.pc', 'bin/runnel', 'bin/runnel-serve', 'bin/runnel-pull', 'bin/runnel-video', 'share/runnel/models/stories.gguf', 'share/runnel/models/stories.md',
             'share/doc/runnel/copyright', 'share/doc/runnel/copyright.llhttp', 'share/doc/runnel/copyright.tomlc17', 'share/doc/runnel/CHANGELOG.md', 'share/bash-completion/completions/runnel',
             'share/zsh/site-functions/_runnel', 'share/fish/vendor_completions.d/runnel.fish'}
     want |= {f'include/runnel/{h.name}' for h in (ROOT / 'include/runnel').glob('*.h')}
@@ -193,7 +193,7 @@ def a_missing_library_is_named_with_its_package_when_configuring(folder):
                    env={'PKG_CONFIG_LIBDIR': str(place)})
         has(said, 'runnel: pkg-config does not find:', *missing)
         assert said.partition('does not find:')[2].count('(Debian, Ubuntu: ') == len(missing), f'{why}: {said}'
-        has(said, 'no libcurl 7.85 or newer: `runnel pull` is not built (Debian, Ubuntu: libcurl4-gnutls-dev)')     # no error
+        has(said, 'no libcurl 7.85 or newer: `runnel pull` is not built (Debian, Ubuntu: libcurl4-gnutls-dev)', 'no FFmpeg 5.1 or newer: videos are not read')     # no error
 
 
 @test

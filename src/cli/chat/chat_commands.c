@@ -236,6 +236,7 @@ static const chat_row rows[] = {
     {"/model", "[NAME]", "show the model, or go on with another one", chat_run_model, chat_model_names},
     {"/file", "[PATH]", "add a file's text to the next message; - removes it", chat_run_file, file_words},
     {"/image", "[PATH]", "show the model a picture with the next message; - removes it", chat_run_image, file_words},
+    {"/video", "[PATH]", "the same with a video", chat_run_video, file_words},
     {"/editor", "[TEXT]", "write the next message with $VISUAL or $EDITOR", chat_run_editor},
     {"/tools", "[FILE]", "show or set the tools that the model may call; - removes them", chat_run_tools, file_words},
     {"/result", "TEXT", "answer a call of the last reply", chat_run_result},

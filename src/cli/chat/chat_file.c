@@ -28,6 +28,7 @@ static void write_note(const chat *c, bytes *note) {
 
 static bool read_note(chat *c, const char *note, size_t n, char *why) {
     const char *const end = note + n;
+    c->talk.model = c->on.model;
     for (const char *line = note; line < end;) {
         const char *const stop = memchr(line, '\n', (size_t)(end - line));
         const size_t n_line = (size_t)((stop ? stop : end) - line);

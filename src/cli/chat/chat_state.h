@@ -100,8 +100,9 @@ void chat_run_editor(chat *c, const char *args);
 void chat_run_tools(chat *c, const char *args);
 void chat_run_result(chat *c, const char *args);
 
-// chat_image.c: /image
+// chat_image.c: /image, /video
 void chat_run_image(chat *c, const char *args);
+void chat_run_video(chat *c, const char *args);
 // A line that begins with the path of a picture, as terminals write what is dropped on them: notes the picture, and returns the rest of the line.
 const char *chat_take_dropped(chat *c, const char *line);
 

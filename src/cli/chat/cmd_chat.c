@@ -1,6 +1,7 @@
 // cli/chat/cmd_chat.c - `runnel chat`: a conversation at a terminal or through a pipe.
 #include "app/files.h"
 #include "app/interrupt.h"
+#include "app/json_read.h"
 #include "app/say.h"
 #include "app/settings.h"
 #include "app/term.h"
@@ -220,6 +221,14 @@ static int open_template(chat *c) {
     return machine_failed(&err);
 }
 
+// Of a conversation that was kept and goes on.
+static int open_videos(chat *c) {
+    char why[JSON_WHY] = "";
+    if (dialogue_open_videos(&c->talk, c->on.model, why)) return EXIT_CODE_OK;
+    say("chat: a video of the conversation: %s", why);
+    return EXIT_CODE_FAILED;
+}
+
 static int run_chat(chat *c) {
     rn_error err = {0};
     interrupt_catch();
@@ -240,6 +249,7 @@ static int run_chat(chat *c) {
     free(found);
     if (code == EXIT_CODE_OK) code = chat_options_open(&c->options);
     if (code == EXIT_CODE_OK) code = open_template(c);
+    if (code == EXIT_CODE_OK) code = open_videos(c);
     if (code == EXIT_CODE_OK) code = grammar_options_compile(&c->form, c->on.model, &c->grammar);
     if (code == EXIT_CODE_OK) code = machine_open_engine(&c->on);
     if (code == EXIT_CODE_OK && c->on.is_verbose) generation_say_preset(&c->g);

@@ -62,13 +62,14 @@ void dialogue_set_system(dialogue *c, const char *text) {
     c->items[0] = system;
 }
 
-void message_add_picture(message *m, rn_picture *p, const bytes *url) {
+void message_add_picture(message *m, rn_picture *p, const bytes *url, bool is_video) {
+    const char *const type = is_video ? "video_url" : "image_url";
     m->seen = app_realloc(m->seen, (m->n_seen + 1) * sizeof *m->seen);
     m->seen[m->n_seen++] = p;
     json_writer w = {&m->pictures, m->pictures.n > 0};
     json_put_begin(&w, '{');
-    json_member_string(&w, "type", "image_url");
-    json_member_begin(&w, "image_url", '{');
+    json_member_string(&w, "type", type);
+    json_member_begin(&w, type, '{');
     json_member_bytes(&w, "url", url);
     json_put_end(&w, '}');
     json_put_end(&w, '}');
@@ -92,6 +93,11 @@ size_t dialogue_n_pictures(const dialogue *c) {
     return n;
 }
 
+static bool is_video(const rn_picture *p) {
+    rn_picture_info info = {.struct_size = sizeof info};
+    return !p || (rn_picture_get_info(p, &info, NULL) == RN_OK && info.n_frames > 0);
+}
+
 static void put_content(const message *m, json_writer *w, bool with_urls) {
     if (m->n_seen == 0) {
         json_member_text(w, "content", m->content.data, m->content.n);
@@ -99,7 +105,7 @@ static void put_content(const message *m, json_writer *w, bool with_urls) {
     }
     json_member_begin(w, "content", '[');
     if (with_urls) json_put_raw(w, m->pictures.data);
-    for (size_t i = 0; i < m->n_seen && !with_urls; i++) json_put_picture_part(w);
+    for (size_t i = 0; i < m->n_seen && !with_urls; i++) json_put_picture_part(w, is_video(m->seen[i]));
     if (m->content.n) json_put_text_part(w, m->content.data, m->content.n);
     json_put_end(w, ']');
 }
@@ -160,13 +166,14 @@ static bool take_content(void *target, size_t i, const char *key, const json_ite
     return true;
 }
 
-static bool take_pictures(struct message_line *line, message *m, char *why) {
+static bool take_pictures(struct message_line *line, message *m, const rn_model *model, char *why) {
+    const video_opening video = {.model = model, .most_pixels = VIDEO_OPEN_PIXELS};
     size_t failed;
-    if (!sent_pictures_open(&line->pictures, &failed, why)) return false;
+    if (!sent_pictures_open(&line->pictures, &video, &failed, why)) return false;
     for (size_t i = 0; i < line->pictures.n; i++) {
         bytes url = {0};
         bytes_add(&url, line->pictures.sent[i].text.data, line->pictures.sent[i].text.n);
-        message_add_picture(m, line->pictures.open[i], &url);
+        message_add_picture(m, line->pictures.open[i], &url, line->pictures.sent[i].is_video);
         line->pictures.open[i] = NULL;
         bytes_free(&url);
     }
@@ -208,11 +215,38 @@ bool dialogue_read_line(dialogue *c, const char *line, size_t n, char *why) {
         bytes_add(&m->call_id, got.call_id.data, got.call_id.n);
         m->calls = got.calls;
         got.calls = (bytes){0};
-        ok = take_pictures(&got, m, why);
+        ok = take_pictures(&got, m, c->model, why);
     }
     bytes_free(&got.calls);
     bytes_free(&got.text);
     sent_pictures_free(&got.pictures);
     json_doc_free(doc);
     return ok;
+}
+
+static bool has_closed(const message *m) {
+    for (size_t i = 0; i < m->n_seen; i++)
+        if (!m->seen[i]) return true;
+    return false;
+}
+
+// By reading the message's pictures again, now with the model.
+static bool open_videos(message *m, const rn_model *model, char *why) {
+    dialogue one = {.model = model};
+    bytes line = {0};
+    bytes_add_format(&line, "{\"role\":\"user\",\"content\":[%s]}", m->pictures.data);
+    const bool ok = line.n && dialogue_read_line(&one, line.data, line.n, why);
+    if (ok) {
+        message_drop_pictures(m);
+        message_take_pictures(m, &one.items[0]);
+    }
+    dialogue_free(&one);
+    bytes_free(&line);
+    return ok;
+}
+
+bool dialogue_open_videos(dialogue *c, const rn_model *model, char *why) {
+    for (size_t i = 0; i < c->n; i++)
+        if (has_closed(&c->items[i]) && !open_videos(&c->items[i], model, why)) return false;
+    return true;
 }

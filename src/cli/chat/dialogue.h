@@ -6,7 +6,7 @@
 
 #include "app/bytes.h"
 #include "app/json_write.h"
-#include <runnel/picture.h>
+#include <runnel/runnel.h>
 
 typedef struct message {
     char role[16]; // "system", "user", "assistant"; messages loaded from a file may have others
@@ -14,13 +14,14 @@ typedef struct message {
     bytes name, call_id; // of a tool's result; empty: none
     bytes calls;         // tool calls: items of a JSON array, without its brackets; empty: none
     bytes pictures;      // before the content: parts of the type image_url, as the items of calls; empty: none
-    rn_picture **seen;   // [n_seen] these, decoded
+    rn_picture **seen;   // [n_seen] these, decoded; a video NULL where the dialogue has no model
     size_t n_seen;
 } message;
 
 typedef struct dialogue {
     message *items;
     size_t n, n_room;
+    const rn_model *model; // that looks at its videos; NULL: they are kept as they are
 } dialogue;
 
 message *dialogue_add(dialogue *c, const char *role, const char *content, size_t n_content);
@@ -35,7 +36,7 @@ void dialogue_set_system(dialogue *c, const char *text);
 const message *dialogue_system(const dialogue *c); // NULL: none
 
 // Adds a picture, which the message then owns: url is the text of its data: URL.
-void message_add_picture(message *m, rn_picture *p, const bytes *url);
+void message_add_picture(message *m, rn_picture *p, const bytes *url, bool is_video);
 void message_take_pictures(message *to, message *from); // to has none
 void message_drop_pictures(message *m);
 size_t dialogue_n_pictures(const dialogue *c);
@@ -46,5 +47,7 @@ void message_write(const message *m, json_writer *w);
 void dialogue_write(const dialogue *c, json_writer *w, const rn_picture **seen);
 // Adds a message from such an object, as in a line of a saved chat. False: reason in why (JSON_WHY bytes of app/json_read.h).
 bool dialogue_read_line(dialogue *c, const char *line, size_t n, char *why);
+// Opens the videos that were read without a model. False: reason in why (JSON_WHY bytes); these stay closed.
+bool dialogue_open_videos(dialogue *c, const rn_model *model, char *why);
 
 #endif

@@ -241,7 +241,7 @@ static const char *short_name(const compare *c, size_t model) {
 
 static int begin_lanes(compare *c) {
     int code = EXIT_CODE_OK;
-    if (c->chat.is_chat) chat_add_messages(&c->chat, &c->messages, 0, c->prompt.text.data, c->prompt.text.n);
+    if (c->chat.is_chat) chat_add_messages(&c->chat, &c->messages, NULL, c->prompt.text.data, c->prompt.text.n);
     for (size_t i = 0; i < c->n_lanes && code == EXIT_CODE_OK; i++) {
         compare_lane *const l = &c->lanes[i];
         l->on = c->models[l->model];

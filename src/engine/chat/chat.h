@@ -34,8 +34,10 @@ struct rn_template {
 // What stands for pictures: in renderings, and among tokens around their rows (chat_pictures.c).
 enum { PICTURE_MARK_TOKENS = 2 };
 struct picture_marks {
-    int32_t token, row_token;                   // of the vocabulary, -1: none; of rows
-    struct vocab_str spelling;                  // of `token`, or what the family's template writes; empty: none
+    int32_t token, row_token;  // of the vocabulary, -1: none; of rows
+    struct vocab_str spelling; // of `token`, or what the family's template writes; empty: none
+    int32_t video_token;       // the same of videos
+    struct vocab_str video_spelling;
     const char *before_in_text, *after_in_text; // where a content is a text
     int32_t before[PICTURE_MARK_TOKENS], after[PICTURE_MARK_TOKENS];
     size_t n_before, n_after;

@@ -10,8 +10,8 @@ struct making {
     const struct text_range *markup;
     size_t n_markup, max_ids;
     struct chat_kept_pictures kept;
-    const size_t *at; // [kept.n] where the places begin
-    struct vocab_str spelled;
+    const struct chat_place *at; // [kept.n]
+    bool are_tokens;             // the places
     struct prompt_pictures *pictures;
     struct id_list *ids; // made
 };
@@ -29,6 +29,10 @@ static rn_status add_piece_of(struct making *m, size_t picture, const struct pic
     return prompt_pictures_place(m->pictures, picture, (int32_t)m->ids->n - piece->n_rows, piece->n_rows, err);
 }
 
+static bool is_video(const struct making *m, size_t place) {
+    return m->pictures->at[chat_kept_picture(m->kept, place)].pixels.seconds != NULL;
+}
+
 static rn_status add_picture(struct making *m, size_t place, rn_error *err) {
     const struct picture_marks *const marks = &m->plan->marks;
     const size_t picture = chat_kept_picture(m->kept, place);
@@ -44,19 +48,23 @@ static rn_status encode(const struct making *m, const char *text, size_t n, cons
     return tokenizer_encode_marked(m->plan->tok, n ? text : "", n, markup, n_markup, m->max_ids, ids, n_ids, err);
 }
 
+static bool is_place(const struct picture_marks *m, int32_t id) {
+    return id == m->token || (id == m->video_token && id >= 0);
+}
+
 // As transformers: the places are tokens among others, in a text that is tokenized as a whole. *done: false: they are not all tokens, or a
 // content spells one.
 static rn_status make_whole(struct making *m, bool *done, rn_error *err) {
-    const int32_t token = m->plan->marks.token;
+    const struct picture_marks *const marks = &m->plan->marks;
     int32_t *ids = NULL;
     size_t n = 0, n_places = 0;
     *done = false;
-    if (m->spelled.s != m->plan->marks.spelling.s) return RN_OK;
+    if (!m->are_tokens) return RN_OK;
     rn_status st = encode(m, m->o->text.s, m->o->text.n, m->markup, m->n_markup, &ids, &n, err);
-    for (size_t i = 0; st == RN_OK && i < n; i++) n_places += ids[i] == token;
+    for (size_t i = 0; st == RN_OK && i < n; i++) n_places += is_place(marks, ids[i]);
     *done = st != RN_OK || n_places == m->kept.n;
     for (size_t i = 0, place = 0; st == RN_OK && *done && i < n; i++)
-        st = ids[i] == token ? add_picture(m, place++, err) : add_ids(m, ids + i, 1, err);
+        st = is_place(marks, ids[i]) ? add_picture(m, place++, err) : add_ids(m, ids + i, 1, err);
     if (st == RN_E_LIMIT) m->ids->n = n; // at least so many
     mem_free(ids);
     return st;
@@ -83,8 +91,8 @@ static void add_marked(const struct making *m, size_t from, size_t to, struct pi
 static rn_status make_joined(struct making *m, rn_error *err) {
     struct picture_text t = {0};
     size_t from = 0;
-    for (size_t i = 0; i < m->kept.n; from = m->at[i++] + m->spelled.n) {
-        add_marked(m, from, m->at[i], &t);
+    for (size_t i = 0; i < m->kept.n; from = m->at[i].at + m->at[i].n, i++) {
+        add_marked(m, from, m->at[i].at, &t);
         picture_text_add_picture(&t, m->pictures, chat_kept_picture(m->kept, i), m->plan->vocab);
     }
     add_marked(m, from, m->o->text.n, &t);
@@ -116,8 +124,8 @@ static rn_status add_piece(struct making *m, size_t from, size_t to, rn_error *e
 static rn_status make_cut(struct making *m, rn_error *err) {
     size_t from = 0;
     rn_status st = RN_OK;
-    for (size_t i = 0; st == RN_OK && i < m->kept.n; from = m->at[i++] + m->spelled.n) {
-        st = add_piece(m, from, m->at[i], err);
+    for (size_t i = 0; st == RN_OK && i < m->kept.n; from = m->at[i].at + m->at[i].n, i++) {
+        st = add_piece(m, from, m->at[i].at, err);
         if (st == RN_OK) st = add_picture(m, i, err);
     }
     return st == RN_OK ? add_piece(m, from, m->o->text.n, err) : st;
@@ -127,12 +135,16 @@ rn_status chat_tokens_with_pictures(const struct chat_prompt_plan *plan, const s
                                     const struct text_range *markup, size_t n_markup, size_t max_ids,
                                     struct chat_kept_pictures kept, struct prompt_pictures *pictures,
                                     struct id_list *ids, rn_error *err) {
-    size_t at[PROMPT_MAX_PICTURES];
-    struct making m = {plan, o, markup, n_markup, max_ids, kept, at, {NULL, 0}, pictures, ids};
+    struct chat_place at[PROMPT_MAX_PICTURES];
+    struct making m = {plan, o, markup, n_markup, max_ids, kept, at, false, pictures, ids};
     bool done = false;
     prompt_pictures_take_out(pictures);
-    if (kept.n > PROMPT_MAX_PICTURES || !chat_find_places(&plan->marks, o, kept.n, at, &m.spelled))
+    if (kept.n > PROMPT_MAX_PICTURES || !chat_find_places(&plan->marks, o, kept.n, at, &m.are_tokens))
         return fail(err, RN_E_UNSUPPORTED, "messages: the chat template leaves pictures out");
+    for (size_t i = 0; i < kept.n; i++)
+        if (at[i].is_video != is_video(&m, i))
+            return fail(err, RN_E_UNSUPPORTED,
+                        "messages: the chat template writes pictures and videos in another order");
     if (picture_text_is_used(vision_info(plan->vision))) return make_joined(&m, err);
     rn_status st = make_whole(&m, &done, err);
     if (st == RN_OK && !done) st = make_cut(&m, err);

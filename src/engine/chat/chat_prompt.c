@@ -184,10 +184,8 @@ static rn_status process_pictures(const struct chat_prompt_plan *plan, struct ch
     rn_status st = RN_OK;
     if (plan->is_text && chat->truncate == RN_TRUNCATE_NONE) return RN_OK;
     for (size_t i = 0; st == RN_OK && i < chat->n_pictures; i++)
-        if (chat->pictures[i]->p.n_frames)
-            st = fail(err, RN_E_UNSUPPORTED, "messages: picture %zu is a video, which only prompts in parts take", i);
-        else if ((st = prompt_pictures_add(&p->pictures, plan->vision, &chat->pictures[i]->p, chat->n_pictures == 1,
-                                           err)) != RN_OK)
+        if ((st = prompt_pictures_add(&p->pictures, plan->vision, &chat->pictures[i]->p, chat->n_pictures == 1,
+                                      err)) != RN_OK)
             st = fail_in(err, st, "messages: picture %zu", i);
     return st;
 }

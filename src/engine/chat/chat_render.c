@@ -245,8 +245,8 @@ static rn_status render_pictures(const struct conversation *c, const rn_template
                                  struct template_output *out, rn_error *err) {
     const int32_t end = c->n_messages - (way->asks ? 1 : 0);
     const size_t n = conversation_n_pictures(c, 0, way->cut_from) + conversation_n_pictures(c, way->cut_to, end);
-    size_t *const at = NULL; // only their number is asked for
-    struct vocab_str spelled;
+    struct chat_place *const places = NULL; // only their number is asked for
+    bool are_tokens;
     rn_error first = {0};
     way->texts_are_parts = wants_parts(c, t);
     if (c->chat->n_pictures == 0) return render_tools(c, t, way, out, err);
@@ -254,7 +254,7 @@ static rn_status render_pictures(const struct conversation *c, const rn_template
         rn_error why = {0};
         way->pictures = (enum chat_pictures)i;
         const rn_status st = render_tools(c, t, way, out, &why);
-        if (st == RN_OK && chat_find_places(c->marks, out, n, at, &spelled)) return RN_OK;
+        if (st == RN_OK && chat_find_places(c->marks, out, n, places, &are_tokens)) return RN_OK;
         if (st == RN_OK) {
             template_output_free(out);
             fail(&why, RN_E_UNSUPPORTED, "messages: the chat template leaves pictures out");

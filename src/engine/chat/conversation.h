@@ -96,10 +96,14 @@ const struct template_value *chat_text_part(struct chat_maker *m, const struct t
 const struct template_value *chat_url_parts(struct chat_maker *m, const struct json_node *content);
 const struct template_value *chat_joined_parts(struct chat_maker *m, const struct picture_marks *marks,
                                                const struct json_node *content, const char *end);
-// Finds the places of n pictures in what the template wrote: where they begin (at NULL: not asked), and their spelling. False: there are more or
-// fewer.
-bool chat_find_places(const struct picture_marks *m, const struct template_output *o, size_t n, size_t *at,
-                      struct vocab_str *spelled);
+struct chat_place {
+    size_t at, n; // bytes of the rendering
+    bool is_video;
+};
+// Finds the places of n pictures in what the template wrote (NULL: not asked). *are_tokens: spelled as the model's tokens for pictures and videos. False:
+// there are more or fewer.
+bool chat_find_places(const struct picture_marks *m, const struct template_output *o, size_t n,
+                      struct chat_place *places, bool *are_tokens);
 
 // chat_picture_tokens.c. Which of a chat's pictures a rendering has: those before the messages that are left out, and those behind.
 struct chat_kept_pictures {

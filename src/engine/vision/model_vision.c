@@ -83,6 +83,26 @@ rn_status rn_picture_tokens(const rn_model *m, const rn_picture *p, size_t n_pic
     return st;
 }
 
+_Static_assert((int)RN_VIDEO_MOST_FRAMES == (int)VIDEO_MAX_FRAMES, "the public number is the limit");
+
+rn_status rn_video_choose_frames(const rn_model *m, uint32_t n_frames, double fps, double want_fps,
+                                 uint32_t want_frames, uint32_t *at, size_t *n_at, rn_error *err) {
+    if (!m || !at || !n_at) return fail(err, RN_E_ARG, "rn_video_choose_frames: NULL argument");
+    if (!m->vision.tower)
+        return fail(err, RN_E_UNSUPPORTED, "a video: %s takes none here (rn_model_add_vision())",
+                    package_path(m->pkg));
+    if (m->vision.info.video == VIDEO_NONE)
+        return fail(err, RN_E_UNSUPPORTED, "a video: models of the family %s take pictures, but no videos here",
+                    m->vision.info.family);
+    if (n_frames < 1 || !(fps > 0 && fps <= 1000))
+        return fail(err, RN_E_ARG, "a video: has %" PRIu32 " frames, %g in a second", n_frames, fps);
+    if ((want_fps != 0 && !(want_fps > 0 && want_fps <= 1000)) || (want_fps > 0 && want_frames))
+        return fail(err, RN_E_ARG, "a video: %g frames of each second and %" PRIu32 " of all cannot be chosen",
+                    want_fps, want_frames);
+    *n_at = pipeline_choose_frames(&m->vision.info.pipeline, want_fps, want_frames, n_frames, fps, at);
+    return RN_OK;
+}
+
 static rn_status prepare(rn_engine *e, struct model_slot *l, rn_error *err) {
     if (!l->m->vision.tower) return RN_OK;
     if (l->weights_of && l->weights_of->m == l->m) {

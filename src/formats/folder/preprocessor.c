@@ -358,6 +358,18 @@ static rn_status (*const readers[])(const struct json_node *, const struct famil
                                                    [TILING_PARTS] = read_parts,
                                                    [TILING_CLOSEST] = read_closest};
 
+// Defaults: video_frames_usual(); Qwen2VLVideoProcessor has no fps of its own, qwen-vl-utils and Qwen3VLVideoProcessor have 2.
+static rn_status read_frames(const struct json_node *of, struct video_frames *out, rn_error *err) {
+    *out = video_frames_usual();
+    rn_status st = read_number(of, "fps", 1e-6, 1000, &out->fps, err);
+    if (st == RN_OK) st = read_count(of, "num_frames", VIDEO_MAX_FRAMES, &out->n, err);
+    if (st == RN_OK) st = read_count(of, "min_frames", VIDEO_MAX_FRAMES, &out->min, err);
+    if (st == RN_OK) st = read_count(of, "max_frames", VIDEO_MAX_FRAMES, &out->max, err);
+    if (st == RN_OK && out->min > out->max)
+        st = fail(err, RN_E_FORMAT, "min_frames %u of a video is more than max_frames %u", out->min, out->max);
+    return st;
+}
+
 // What of the class of a video processor is not a picture's: the area of frames. Defaults are those of Qwen2VLVideoProcessor and Qwen3VLVideoProcessor.
 static rn_status read_video(const struct json_node *of, struct pipeline *out, rn_error *err) {
     const struct json_node *const size = member(of, "size"), *const type = member(of, "video_processor_type");
@@ -373,7 +385,7 @@ static rn_status read_video(const struct json_node *of, struct pipeline *out, rn
     if (st == RN_OK && out->video_min_pixels > out->video_max_pixels)
         st = fail(err, RN_E_FORMAT, "min_pixels %u of a video is more than max_pixels %u", out->video_min_pixels,
                   out->video_max_pixels);
-    return st;
+    return st == RN_OK ? read_frames(of, &out->video_frames, err) : st;
 }
 
 rn_status preprocessor_read_video(const char *text, size_t n, struct pipeline *out, rn_error *err) {

@@ -63,7 +63,7 @@ static bool take_image(message *m, const json_item *block, char *why) {
         return false;
     }
     json_writer w = next_part(m);
-    json_put_picture_part(&w);
+    json_put_picture_part(&w, false);
     m->n_pictures++;
     return true;
 }

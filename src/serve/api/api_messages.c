@@ -79,7 +79,7 @@ bool api_messages_put_parts(api_messages *m, const json_item *parts, json_writer
         }
         if (!is_picture && !read_part(part, i, &said, &m->has_unsupported, why)) return false;
         if (is_picture)
-            json_put_picture_part(w);
+            json_put_picture_part(w, sent_pictures_is_video(part));
         else
             json_put_text_part(w, said.data, said.n);
     }

@@ -4,6 +4,7 @@
 #include "serve/api/api.h"
 #include "serve/api/form_members.h"
 #include "serve/api/remote_pictures.h"
+#include "serve/work/workers.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,7 +180,9 @@ bool chat_form_open_pictures(chat_form *c, api_request *r) {
         pthread_mutex_lock(&r->server->pictures_lock);
         c->decoding = r->server;
     }
-    if (ok && sent_pictures_open(&c->pictures, &failed, why)) return true;
+    const video_opening video = {
+        .model = m->model, .most_pixels = SENT_PICTURE_PIXELS, .is_given_up = work_is_given_up};
+    if (ok && sent_pictures_open(&c->pictures, &video, &failed, why)) return true;
     const char *const place = c->pictures.sent[failed].place;
     if (c->pictures.lacks_memory) {
         rn_error err = {.code = RN_E_NOMEM};

@@ -102,7 +102,7 @@ void ollama_put_content(json_writer *w, size_t n_images, const json_span *text) 
         return;
     }
     json_member_begin(w, "content", '[');
-    for (size_t i = 0; i < n_images; i++) json_put_picture_part(w);
+    for (size_t i = 0; i < n_images; i++) json_put_picture_part(w, false);
     json_put_text_part(w, text->data, text->n);
     json_put_end(w, ']');
 }

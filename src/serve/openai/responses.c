@@ -395,10 +395,12 @@ static bool fill_seen(response_request *q) {
 
 // Converts the request to a chat.
 static bool fill_chat(response_request *q) {
-    static const char picture[] = "\"image_url\":"; // in texts the quotes are escaped
+    static const char *const members[] = {"\"image_url\":", "\"video_url\":"}; // in texts the quotes are escaped
     api_messages *const m = &q->chat.messages;
     if (q->instructions.data) add_message(&m->json, "system", q->instructions.data, q->instructions.n);
-    const bool has_pictures = q->items.n && memmem(q->items.data, q->items.n, picture, sizeof picture - 1);
+    bool has_pictures = false;
+    for (size_t i = 0; i < 2 && q->items.n; i++)
+        has_pictures |= memmem(q->items.data, q->items.n, members[i], strlen(members[i])) != NULL;
     if (has_pictures && !fill_seen(q)) return false;
     if (q->items.n && !has_pictures) bytes_add_format(&m->json, "%s%s", m->json.n ? "," : "", q->items.data);
     q->chat.has_messages = m->json.n > 0;
