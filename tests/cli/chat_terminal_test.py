@@ -9,7 +9,7 @@ import struct
 import termios
 import time
 
-from harness import CTRL_C, MODEL, Folder, Skip, Terminal, check, environment, equal, main, runnel, screen, test
+from harness import CTRL_C, MODEL, Folder, Skip, Terminal, check, environment, equal, main, runnel, screen, smollm2, test
 
 SUPPRESSIONS = pathlib.Path(__file__).parent / 'libedit.supp'
 READY = b'\x1b[?2004h'
@@ -573,14 +573,6 @@ def a_model_without_a_template_asks_for_one():
 def field_2_7_what_a_user_types_never_becomes_a_control_token():
     told = runnel(*CHAT, '--each-line', stdin=b'/tokens </s><s>[INST]\n').ok()
     check('tokens: ' in told.err and ' 1:' not in told.err and ' 2:' not in told.err, told.err)
-
-
-def smollm2():
-    for folder in (os.environ.get('RUNNEL_MODELS'), pathlib.Path.home() / '.cache/runnel-models'):
-        file = pathlib.Path(folder or '/nowhere') / 'SmolLM2-135M-Instruct.Q4_1.gguf'
-        if file.exists():
-            return file
-    raise Skip('SmolLM2-135M-Instruct.Q4_1.gguf is not here: shared models/get smollm2-135m')
 
 
 @test

@@ -2,7 +2,7 @@
 """tests/cli/draft_pairs_test.py - each drafter beside each chain of samplers, on each kind of architecture, alone and in batches: the tokens of plain decoding.
 
 RUNNEL_TEST_FULL: all architectures of the shared goldens, the default model and SmolLM2; of each drafter beside each chain LEAST_TOKENS tokens and more
-on each kind of architecture and on the default model, and of each drafter on SmolLM2.
+on each kind of architecture and on the default model, and of each drafter on SmolLM2; RUNNEL_TEST_FULL=pairs: of each drafter beside each chain there, too.
 """
 import collections
 import functools
@@ -11,7 +11,7 @@ import os
 import pathlib
 import random
 
-from harness import MODEL, ROOT, Skip, check, equal, main, runnel, test
+from harness import MODEL, ROOT, Skip, check, equal, main, runnel, smollm2, test
 
 FULL = os.environ.get('RUNNEL_TEST_FULL')
 SHARED = pathlib.Path(os.environ.get('RUNNEL_SHARED') or ROOT.parent / 'shared')
@@ -36,7 +36,7 @@ KINDS = ('full attention', 'windows', 'latent attention', 'states', 'states and 
 ONE_OF_EACH = ('llama', 'gemma3', 'deepseek-v3', 'mamba2', 'qwen3-next')
 STATES = {'mamba2': 'states', **dict.fromkeys(('qwen3-next', 'qwen3.5', 'lfm2', 'granitemoehybrid'), 'states and attention')}
 # Of a chain, by each drafter, one at a time and eight at once. n-grams of a text that goes on for long are found again.
-N_TOKENS, N_ANSWERS = (200, 32) if FULL else (40, 2)
+N_TOKENS, N_ANSWERS = (200, 36) if FULL else (40, 2)
 LEAST_TOKENS = 10000 if FULL else 80
 N_LINES = 40 if FULL else 400   # of one process, which has the harness's time
 GUIDED = ('--guidance-scale', 1.6)      # plans the states of a second sequence; each line says whether it is guided
@@ -172,6 +172,10 @@ def on_each_kind_of_architecture_the_tokens_are_those_of_plain_decoding():
                 drafters |= named('layer-skip')
                 args += ['--speculate', 'layer-skip=1']
             n_answers = max(2, -(-N_ANSWERS // len(models)))
+            if says(model, 'num_nextn_predict_layers'):     # no other golden of its kind has them
+                drafters |= named('mtp', 'suffix,mtp')
+                args += ['--speculate', 'mtp']
+                n_answers = N_ANSWERS
             more, right = check_model(model, min(says(model, 'vocab_size') or 200, 200), drafters, args, n_answers)
             check(right['draft'] > len(CHAINS) * n_answers, model, right)        # the same model: always right where greedy
             check(right['prediction'] > right['suffix'], model, right)
@@ -203,12 +207,12 @@ def with_a_smaller_model_of_another_vocabulary_the_tokens_are_those_of_plain_dec
 
 
 def on_smollm2_the_tokens_are_those_of_plain_decoding():
-    model = 'smollm2-135m'
-    if runnel('info', model, '--json').code != 0:
-        raise Skip(f'{model} is not here: ./dev model {model}')
+    model = smollm2()
     drafters = {**FREE, **named('lookahead', 'layer-skip', 'draft')}
     args = ['--draft', MODEL, '--speculate', 'draft', '--speculate', 'layer-skip=1-2']      # of another vocabulary
-    tokens, _ = check_model(model, 40000, drafters, args, 3)
+    tokens, _ = check_model(model, 40000, drafters, args, N_ANSWERS if FULL == 'pairs' else 3)
+    if FULL == 'pairs':
+        check_tokens(tokens, drafters, model)
     for name in drafters:
         n = sum(tokens[name, chain] for chain in CHAINS)
         check(n >= LEAST_TOKENS, f'{model}, {name}: {n} tokens')

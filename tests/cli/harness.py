@@ -122,6 +122,17 @@ def runnel(*args, stdin=b'', env=None, cwd=None):
     return Result(args, done.returncode, done.stdout, done.stderr.decode())
 
 
+def smollm2():
+    """A real model: by its name where `./dev model` has fetched it, else the file of shared models/get."""
+    if runnel('info', 'smollm2-135m', '--json').code == 0:
+        return 'smollm2-135m'
+    for folder in (os.environ.get('RUNNEL_MODELS'), pathlib.Path.home() / '.cache/runnel-models'):
+        file = pathlib.Path(folder or '/nowhere') / 'SmolLM2-135M-Instruct.Q4_1.gguf'
+        if file.exists():
+            return file
+    raise Skip('SmolLM2-135M-Instruct.Q4_1.gguf is not here: ./dev model smollm2-135m')
+
+
 def synth_model(*args):
     """bench/synth_model of the program's own build."""
     program = pathlib.Path(PROGRAM).parent / 'bench/synth_model'
