@@ -198,7 +198,7 @@ _runnel() {
         bench) options='-p --n-prompt -n --n-gen -b --batch -d --depth -t --threads --kv-type -r --repeats --no-limits --json --html --vs --fail-on-regression --profile --trace -m --model --cpu --load --no-repack -v --verbose --lora -h --help --version' ;;
         convert) options='--type --imatrix --keep --allow-requantize -t --threads --json --lora -m --model --draft-heads -h --help --version' files=1 ;;
         merge) options='--lora --type --imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 models=1 ;;
-        quantize) options='--imatrix --keep --allow-requantize -t --threads --json -h --help --version' words='F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_K_S Q5_K Q5_1 Q5_0 Q4_K_M Q4_K_S Q4_K IQ4_NL IQ4_XS Q4_1 Q4_0 IQ3_M IQ3_S IQ3_XS Q3_K_L Q3_K_M Q3_K_S Q3_K Q2_K Q2_K_S IQ2_M IQ2_S IQ2_XS IQ1_M IQ1_S TQ2_0 TQ1_0' files=1 ;;
+        quantize) options='--imatrix --keep --allow-requantize -t --threads --json -h --help --version' words='F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_K_S Q5_K Q5_1 Q5_0 Q4_K_M Q4_K_S Q4_K IQ4_NL IQ4_XS Q4_1 Q4_0 IQ3_M IQ3_S IQ3_XS Q3_K_L Q3_K_M Q3_K_S Q3_K Q2_K Q2_K_S IQ2_M IQ2_S IQ2_XS IQ1_M IQ1_S TQ2_0 TQ1_0 Q2_0 Q1_0' files=1 ;;
         imatrix) options='-f --file -o --out --chunk -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --lora -h --help --version' ;;
         help) words='run infill chat chats compare serve batch score embed tokenize detokenize watermark grammar template pull list show rm config info bench convert merge quantize imatrix' ;;
         version) : ;;

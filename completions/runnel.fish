@@ -835,7 +835,7 @@ complete -c runnel -n '__runnel_command_is merge' -s t -l threads -x -d 'compute
 complete -c runnel -n '__runnel_command_is merge' -l json -d 'print a JSON line for each tensor, and one for the file'
 complete -c runnel -n '__runnel_command_is merge' -s h -l help -d 'show this page'
 complete -c runnel -n '__runnel_command_is merge' -l version -d 'show the program\'s version'
-complete -c runnel -n '__runnel_command_is quantize' -F -a 'F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_K_S Q5_K Q5_1 Q5_0 Q4_K_M Q4_K_S Q4_K IQ4_NL IQ4_XS Q4_1 Q4_0 IQ3_M IQ3_S IQ3_XS Q3_K_L Q3_K_M Q3_K_S Q3_K Q2_K Q2_K_S IQ2_M IQ2_S IQ2_XS IQ1_M IQ1_S TQ2_0 TQ1_0'
+complete -c runnel -n '__runnel_command_is quantize' -F -a 'F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_K_S Q5_K Q5_1 Q5_0 Q4_K_M Q4_K_S Q4_K IQ4_NL IQ4_XS Q4_1 Q4_0 IQ3_M IQ3_S IQ3_XS Q3_K_L Q3_K_M Q3_K_S Q3_K Q2_K Q2_K_S IQ2_M IQ2_S IQ2_XS IQ1_M IQ1_S TQ2_0 TQ1_0 Q2_0 Q1_0'
 complete -c runnel -n '__runnel_command_is quantize' -l imatrix -F -r -d 'importance matrix, from `runnel imatrix` or from llama.cpp'
 complete -c runnel -n '__runnel_command_is quantize' -l keep -x -d 'use this type for matrices whose name matches: *ffn_down*=Q6_K'
 complete -c runnel -n '__runnel_command_is quantize' -l allow-requantize -d 'quantize matrices that are quantized already, too'

@@ -43,6 +43,8 @@ static const struct mix mixes[] = {
     {"IQ1_S", "1.6 bits on a grid: the same", 24, TENSOR_IQ1_S},
     {"TQ2_0", "2.1 bits, for models that were trained with -1, 0 and 1", 37, TENSOR_TQ2_0},
     {"TQ1_0", "1.7 bits, for the same", 36, TENSOR_TQ1_0},
+    {"Q2_0", "2.3 bits, for models that were trained with -1, 0, 1 and 2", 41, TENSOR_Q2_0},
+    {"Q1_0", "1.1 bits, for models that were trained with -1 and 1", 40, TENSOR_Q1_0},
 };
 enum {
     FT_Q4_0 = 2,
@@ -69,6 +71,7 @@ enum {
     FT_IQ1_M = 31,
     FT_TQ1_0 = 36,
     FT_TQ2_0 = 37,
+    FT_Q2_0 = 41,
 };
 // Sets of mixes, a bit for each file_type.
 #define IN(ft) (1ull << FT_##ft)
@@ -237,7 +240,7 @@ static const struct rule {
     {LOWEST, PART_V, shared_by_four_or_experts, TENSOR_Q4_K},
     {LOWEST, PART_K, eight_experts, TENSOR_Q4_K},
     {LOWEST, PART_ATTN_OUT, eight_experts, TENSOR_Q5_K},
-    {IN(TQ1_0) | IN(TQ2_0), PART_EMBD, always, TENSOR_Q4_K},
+    {IN(TQ1_0) | IN(TQ2_0) | IN(Q2_0), PART_EMBD, always, TENSOR_Q4_K},
     {IN(Q4_0), PART_DOWN, first_eighth_guided, TENSOR_Q4_1},
     {IN(Q5_0), PART_DOWN, first_eighth_guided, TENSOR_Q5_1},
 };
@@ -280,6 +283,8 @@ bool needs_importance(enum tensor_type type, enum part part) {
 
 enum tensor_type mix_fallback(enum tensor_type type) {
     switch (type) {
+    case TENSOR_Q1_0:
+    case TENSOR_Q2_0:
     case TENSOR_TQ1_0:
     case TENSOR_TQ2_0:
     case TENSOR_Q2_K:

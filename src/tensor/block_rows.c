@@ -27,6 +27,22 @@ DEFINE_DEQUANTIZE(q5_0, Q5_0_BYTES, false)
 DEFINE_DEQUANTIZE(q5_1, Q5_1_BYTES, true)
 DEFINE_DEQUANTIZE(iq4_nl, IQ4_NL_BYTES, false)
 
+// Longer blocks, which are several of 32 numbers with one scale.
+static inline void dequantize_parts(void (*unpack)(const uint8_t *, size_t, struct block_32 *), size_t block_bytes,
+                                    size_t n_parts, const uint8_t *src, float *dst, size_t n) {
+    struct block_32 b;
+    for (size_t i = 0; i < n / BLOCK_32; i++) {
+        unpack(src + i / n_parts * block_bytes, i % n_parts, &b);
+        for (int j = 0; j < BLOCK_32; j++) *dst++ = b.d * (float)b.q[j];
+    }
+}
+void q1_0_dequantize_row(const void *src, float *dst, size_t n) {
+    dequantize_parts(q1_0_unpack, Q1_0_BYTES, Q1_0_LEN / BLOCK_32, src, dst, n);
+}
+void q2_0_dequantize_row(const void *src, float *dst, size_t n) {
+    dequantize_parts(q2_0_unpack, Q2_0_BYTES, Q2_0_LEN / BLOCK_32, src, dst, n);
+}
+
 // Exact in any floating-point mode: with the two smallest scales a value may be denormal, which arithmetic would flush to zero.
 static float mxfp4_value(uint8_t e, int8_t v) {
     if (e >= 2) return mxfp4_scale(e) * (float)v;

@@ -1,4 +1,5 @@
-// tensor/blocks.h - the layouts of GGUF's types with blocks of 32, and how to unpack their blocks.
+// tensor/blocks.h - the layouts of GGUF's types with blocks of 32, and of Q1_0 and Q2_0, whose blocks are four and two of these
+// with one scale; and how to unpack them.
 //
 //   Q8_0    34 bytes  d | q[0] .. q[31] int8                              value n = d * q[n]
 //   Q4_0    18 bytes  d | nibbles                                         value n = d * (nibble - 8)
@@ -7,6 +8,8 @@
 //   Q5_1    24 bytes  d | m | fifth bits | nibbles                        value n = d * (16 * bit + nibble) + m
 //   IQ4_NL  18 bytes  d | nibbles                                         value n = d * iq4_values[nibble]
 //   MXFP4   17 bytes  e | nibbles                                         value n = 2^(e - 128) * mxfp4_values[nibble]
+//   Q1_0    18 bytes  d | 128 bits, bit n for number n                    value n = d where the bit is set, else -d
+//   Q2_0    18 bytes  d | 64 times two bits, the lowest of a byte first   value n = d * (two bits - 1)
 //
 // d and m are F16, e is one byte. Nibbles take 16 bytes: the low nibble of byte i is number i, the
 // high one is number i + 16. Blocks may be unaligned: fields are read byte by byte.
@@ -24,7 +27,11 @@ enum {
     Q5_0_BYTES = 22,
     Q5_1_BYTES = 24,
     IQ4_NL_BYTES = 18,
-    MXFP4_BYTES = 17
+    MXFP4_BYTES = 17,
+    Q1_0_LEN = 128,
+    Q1_0_BYTES = 18,
+    Q2_0_LEN = 64,
+    Q2_0_BYTES = 18
 };
 
 // The 16 values of IQ4_NL and IQ4_XS; the E2M1 values of MXFP4 times 2.
@@ -103,6 +110,17 @@ static inline float mxfp4_scale(uint8_t e) {
 static inline void mxfp4_unpack(const uint8_t *p, struct block_32 *b) {
     b->d = mxfp4_scale(p[0]);
     unpack_table_32(p + 1, mxfp4_values, b->q);
+}
+
+// Numbers [32 part, 32 part + 32) of a block.
+static inline void q1_0_unpack(const uint8_t *p, size_t part, struct block_32 *b) {
+    const uint32_t bits = load_u32(p + 2 + 4 * part);
+    b->d = load_half(p);
+    for (int i = 0; i < BLOCK_32; i++) b->q[i] = (int8_t)((int)(bits >> i & 1) * 2 - 1);
+}
+static inline void q2_0_unpack(const uint8_t *p, size_t part, struct block_32 *b) {
+    b->d = load_half(p);
+    for (int i = 0; i < BLOCK_32; i++) b->q[i] = (int8_t)((p[2 + 8 * part + (size_t)i / 4] >> i % 4 * 2 & 3) - 1);
 }
 
 #endif

@@ -32,6 +32,8 @@ void iq3_xxs_dequantize_row(const void *src, float *dst, size_t n);
 void iq3_s_dequantize_row(const void *src, float *dst, size_t n);
 void iq1_s_dequantize_row(const void *src, float *dst, size_t n);
 void iq1_m_dequantize_row(const void *src, float *dst, size_t n);
+void q1_0_dequantize_row(const void *src, float *dst, size_t n);
+void q2_0_dequantize_row(const void *src, float *dst, size_t n);
 
 void f32_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 void f16_quantize_row(const float *src, const float *importance, void *dst, size_t n);
@@ -58,5 +60,7 @@ void iq3_xxs_quantize_row(const float *src, const float *importance, void *dst, 
 void iq3_s_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 void iq1_s_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 void iq1_m_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void q1_0_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void q2_0_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 
 #endif

@@ -36,6 +36,8 @@ static const struct tensor_type_info types[TENSOR_N_TYPES] = {
     [TENSOR_IQ3_S] = {TENSOR_IQ3_S, "IQ3_S", 21, BLOCK_256, IQ3_S_BYTES, iq3_s_dequantize_row, iq3_s_quantize_row},
     [TENSOR_IQ1_S] = {TENSOR_IQ1_S, "IQ1_S", 19, BLOCK_256, IQ1_S_BYTES, iq1_s_dequantize_row, iq1_s_quantize_row},
     [TENSOR_IQ1_M] = {TENSOR_IQ1_M, "IQ1_M", 29, BLOCK_256, IQ1_M_BYTES, iq1_m_dequantize_row, iq1_m_quantize_row},
+    [TENSOR_Q1_0] = {TENSOR_Q1_0, "Q1_0", 41, Q1_0_LEN, Q1_0_BYTES, q1_0_dequantize_row, q1_0_quantize_row},
+    [TENSOR_Q2_0] = {TENSOR_Q2_0, "Q2_0", 42, Q2_0_LEN, Q2_0_BYTES, q2_0_dequantize_row, q2_0_quantize_row},
 };
 
 // By type number in GGUF files. The gaps (4, 5, 31 to 33, 36 to 38) are types that were removed from the format.

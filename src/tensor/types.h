@@ -37,6 +37,8 @@ enum tensor_type {
     TENSOR_IQ3_S,
     TENSOR_IQ1_S,
     TENSOR_IQ1_M,
+    TENSOR_Q1_0, // blocks of 128 and 64: tensor/blocks.h
+    TENSOR_Q2_0,
     TENSOR_N_TYPES
 };
 

@@ -482,7 +482,7 @@ TEST(each_failed_allocation_is_reported_and_leaves_nothing) {
 
 TEST(the_list_of_types_is_what_is_accepted) {
     rn_quantization q;
-    CHECK_INT(rn_n_quantizations(), 36);
+    CHECK_INT(rn_n_quantizations(), 38);
     CHECK(!rn_quantization_at(rn_n_quantizations(), &q));
     for (size_t i = 0; rn_quantization_at(i, &q); i++) {
         const rn_quantize_options opt = options_of(q.name);

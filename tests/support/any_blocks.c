@@ -12,7 +12,8 @@ struct block_halves block_halves_of(enum tensor_type type) {
         [TENSOR_Q5_K] = {2, {0, 2}},   [TENSOR_Q6_K] = {1, {208}},  [TENSOR_IQ4_XS] = {1, {0}},
         [TENSOR_IQ2_XXS] = {1, {0}},   [TENSOR_IQ2_XS] = {1, {0}},  [TENSOR_IQ2_S] = {1, {0}},
         [TENSOR_IQ3_XXS] = {1, {0}},   [TENSOR_IQ3_S] = {1, {0}},   [TENSOR_IQ1_S] = {1, {0}},
-        [TENSOR_TQ1_0] = {1, {52}},    [TENSOR_TQ2_0] = {1, {64}},
+        [TENSOR_TQ1_0] = {1, {52}},    [TENSOR_TQ2_0] = {1, {64}},  [TENSOR_Q1_0] = {1, {0}},
+        [TENSOR_Q2_0] = {1, {0}},
     };
     return halves[type];
 }
@@ -48,8 +49,8 @@ void any_blocks(enum tensor_type type, float size, uint64_t seed, uint8_t *out, 
     float values[256];
     for (size_t b = 0; b < n_blocks; b++, out += t->block_bytes) {
         for (size_t i = 0; i < t->block_bytes; i++) out[i] = (uint8_t)hash_u64(b * t->block_bytes + i, seed);
-        for (int i = 0; type == TENSOR_TQ2_0 && i < 64;
-             i++) // no 3s, which no writer gives: their mean would not be 0
+        for (size_t i = 0; (type == TENSOR_TQ2_0 || type == TENSOR_Q2_0) && i < t->block_bytes;
+             i++) // no 3s, which TQ2_0's writers never give: their mean would not be 0
             out[i] = (uint8_t)(out[i] ^ (out[i] & out[i] >> 1 & 0x55) << 1);
         put_block_scale(type, out, 1);
         t->dequantize_row(out, values, t->block_len);

@@ -2,7 +2,9 @@
 # tests/tensor/make_quant_rows.py - writes quant_rows.bin: rows quantized and dequantized by the gguf package.
 # Made with gguf 0.19.0 and numpy 2.4.6, seed 11. Little endian. Records until the end of the file:
 #   u32 gguf id, u32 n, float x[n], block bytes quantize(x), u32 n_raw, n_raw arbitrary block bytes, float dequantized[n]
-# n is 0 where the package does not quantize, or by no rule that is published.
+# n is 0 where the package does not quantize, or by no rule that is published. Types that the package does not have are those of ggml's library,
+# version 0.5.0: make_quant_rows.py OUT LIBGGML_BASE.so
+import ctypes
 import struct
 import sys
 
@@ -19,6 +21,8 @@ TYPES = {
     "TQ1_0": ([52], False), "TQ2_0": ([64], False), "IQ2_XXS": ([0], False), "IQ2_XS": ([0], False), "IQ2_S": ([0], False),
     "IQ3_XXS": ([0], False), "IQ3_S": ([0], False), "IQ1_S": ([0], False), "IQ1_M": ([54], False),    # of the latter its upper four bits
 }
+# Name: number, length and bytes of a block, and whether quantize() is compared. The scale lies in front.
+GGML_TYPES = {"Q1_0": (41, 128, 18, True), "Q2_0": (42, 64, 18, False)}
 rng = np.random.default_rng(11)
 
 
@@ -71,3 +75,16 @@ with open(sys.argv[1], "wb") as f:
         f.write(struct.pack("<I", x.size) + x.tobytes() + quantize(name, x).tobytes() if is_quantized else struct.pack("<I", 0))
         raw = raw_blocks(name, halves)
         f.write(struct.pack("<I", raw.size) + raw.tobytes() + dequantize(name, raw).tobytes())
+    ggml = ctypes.CDLL(sys.argv[2])
+    for name, (number, block, size, is_quantized) in GGML_TYPES.items():
+        some = x[:x.size // block * block]
+        packed = np.zeros(some.size // block * size, np.uint8)
+        getattr(ggml, f"quantize_row_{name.lower()}_ref")(some.ctypes, packed.ctypes, ctypes.c_int64(some.size))
+        f.write(struct.pack("<I", number))
+        f.write(struct.pack("<I", some.size) + some.tobytes() + packed.tobytes() if is_quantized else struct.pack("<I", 0))
+        raw = rng.integers(0, 256, (2, size), dtype=np.uint8)
+        raw[:, 1] &= 0xBF
+        raw[0, 1] &= 0x83
+        back = np.zeros(2 * block, np.float32)
+        getattr(ggml, f"dequantize_row_{name.lower()}")(raw.ctypes, back.ctypes, ctypes.c_int64(back.size))
+        f.write(struct.pack("<I", raw.size) + raw.tobytes() + back.tobytes())

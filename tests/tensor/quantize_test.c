@@ -13,11 +13,11 @@ static const enum tensor_type written[] = {TENSOR_Q8_0,   TENSOR_Q4_0,    TENSOR
                                            TENSOR_IQ4_NL, TENSOR_Q4_K,    TENSOR_Q5_K,  TENSOR_Q6_K,   TENSOR_Q2_K,
                                            TENSOR_Q3_K,   TENSOR_IQ4_XS,  TENSOR_MXFP4, TENSOR_TQ1_0,  TENSOR_TQ2_0,
                                            TENSOR_IQ3_S,  TENSOR_IQ3_XXS, TENSOR_IQ2_S, TENSOR_IQ2_XS, TENSOR_IQ2_XXS,
-                                           TENSOR_IQ1_M,  TENSOR_IQ1_S};
+                                           TENSOR_IQ1_M,  TENSOR_IQ1_S,   TENSOR_Q1_0,  TENSOR_Q2_0};
 enum { N_WRITTEN = sizeof written / sizeof *written };
 
 // How far types that have little to choose from may be off, as a part of the largest number: MXFP4 has powers of two as scales (0.3 becomes
-// 0.25), the ternary types have one number beside zero, points of a grid are not everywhere, and where signs must be an even number one is wrong.
+// 0.25), the ternary types have one number beside zero, points of a grid are not everywhere, Q1_0 has no zero, and where signs must be an even number one is wrong.
 static double coarseness(enum tensor_type type) {
     switch (type) {
     case TENSOR_MXFP4: return 0.17;
@@ -27,6 +27,8 @@ static double coarseness(enum tensor_type type) {
     case TENSOR_IQ1_S: return 0.53;
     case TENSOR_TQ1_0:
     case TENSOR_TQ2_0: return 0.67;
+    case TENSOR_Q2_0: return 0.5;
+    case TENSOR_Q1_0: return 1;
     case TENSOR_IQ3_XXS:
     case TENSOR_IQ2_XS:
     case TENSOR_IQ2_XXS: return 2.5;
@@ -121,6 +123,10 @@ static const struct {
     {TENSOR_IQ2_XXS, NORMAL, true, 9.99610e-02},  {TENSOR_IQ2_XXS, HEAVY, true, 2.08583e-01},
     {TENSOR_IQ1_M, NORMAL, true, 1.51695e-01},    {TENSOR_IQ1_M, HEAVY, true, 1.86079e-01},
     {TENSOR_IQ1_S, NORMAL, true, 1.78959e-01},    {TENSOR_IQ1_S, HEAVY, true, 2.77869e-01},
+    {TENSOR_Q1_0, NORMAL, false, 3.54725e-01},    {TENSOR_Q1_0, NORMAL, true, 3.54987e-01},
+    {TENSOR_Q1_0, HEAVY, false, 6.57368e-01},     {TENSOR_Q1_0, HEAVY, true, 6.59381e-01},
+    {TENSOR_Q2_0, NORMAL, false, 5.00700e-01},    {TENSOR_Q2_0, NORMAL, true, 4.96892e-01},
+    {TENSOR_Q2_0, HEAVY, false, 4.27794e-01},     {TENSOR_Q2_0, HEAVY, true, 4.23784e-01},
 };
 
 TEST(quantizers_err_no_more_than_the_reference_implementation_on_the_same_rows) {
@@ -151,11 +157,11 @@ TEST(where_errors_have_weights_the_weighted_error_is_smaller_than_without) {
 }
 
 TEST(ternary_weights_come_back_as_they_were) {
-    static const enum tensor_type types[] = {TENSOR_TQ1_0, TENSOR_TQ2_0};
+    static const enum tensor_type types[] = {TENSOR_TQ1_0, TENSOR_TQ2_0, TENSOR_Q2_0};
     static float x[N], back[N];
     for (uint64_t j = 0; j < N; j++) // another scale, representable in F16, for each block
         x[j] = (float)((int)(uniform(j, 14) * 3) - 1) * (0x1p-7f + (float)(j / K) * 0x1p-16f);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < (int)(sizeof types / sizeof *types); i++) {
         round_trip(types[i], x, NULL, back, N);
         check_note("%s", tensor_type_info(types[i])->name);
         for (size_t j = 0; j < N; j++)

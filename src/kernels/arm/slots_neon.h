@@ -9,8 +9,8 @@
 #define NEON_MATMUL(act, type) {"neon", act, panel_##type##_bytes, panel_##type##_pack, neon_matmul_##type}
 
 // A type in the panels of another, or of a table.
-#define NEON_MATMUL_IN(panel, type)                                                                                  \
-    {"neon", ACT_Q8_256, panel_##panel##_bytes, panel_##type##_pack, neon_matmul_##panel}
+#define NEON_MATMUL_IN(length, panel, type)                                                                          \
+    {"neon", ACT_Q8_##length, panel_##panel##_bytes, panel_##type##_pack, neon_matmul_##panel}
 
 // clang-format off
 #define SLOTS_NEON                                                                                            \
@@ -31,15 +31,17 @@
     .matmul[TENSOR_Q5_K] = NEON_MATMUL(ACT_Q8_256, q5_k),                                                     \
     .matmul[TENSOR_Q6_K] = NEON_MATMUL(ACT_Q8_256, q6_k),                                                     \
     .matmul[TENSOR_IQ4_XS] = NEON_MATMUL(ACT_Q8_256, iq4_xs),                                                 \
-    .matmul[TENSOR_IQ2_XXS] = NEON_MATMUL_IN(iq2, iq2_xxs),                                                   \
-    .matmul[TENSOR_IQ2_XS] = NEON_MATMUL_IN(iq2, iq2_xs),                                                     \
-    .matmul[TENSOR_IQ2_S] = NEON_MATMUL_IN(iq2, iq2_s),                                                       \
-    .matmul[TENSOR_IQ1_S] = NEON_MATMUL_IN(iq1, iq1_s),                                                       \
-    .matmul[TENSOR_IQ1_M] = NEON_MATMUL_IN(iq1, iq1_m),                                                       \
-    .matmul[TENSOR_IQ3_XXS] = NEON_MATMUL_IN(iq3_xxs, iq3_xxs),                                               \
-    .matmul[TENSOR_IQ3_S] = NEON_MATMUL_IN(iq3_s, iq3_s),                                                     \
-    .matmul[TENSOR_TQ1_0] = NEON_MATMUL_IN(q2_k, tq1_0),                                                      \
-    .matmul[TENSOR_TQ2_0] = NEON_MATMUL_IN(q2_k, tq2_0),                                                      \
+    .matmul[TENSOR_IQ2_XXS] = NEON_MATMUL_IN(256, iq2, iq2_xxs),                                              \
+    .matmul[TENSOR_IQ2_XS] = NEON_MATMUL_IN(256, iq2, iq2_xs),                                                \
+    .matmul[TENSOR_IQ2_S] = NEON_MATMUL_IN(256, iq2, iq2_s),                                                  \
+    .matmul[TENSOR_IQ1_S] = NEON_MATMUL_IN(256, iq1, iq1_s),                                                  \
+    .matmul[TENSOR_IQ1_M] = NEON_MATMUL_IN(256, iq1, iq1_m),                                                  \
+    .matmul[TENSOR_IQ3_XXS] = NEON_MATMUL_IN(256, iq3_xxs, iq3_xxs),                                          \
+    .matmul[TENSOR_IQ3_S] = NEON_MATMUL_IN(256, iq3_s, iq3_s),                                                \
+    .matmul[TENSOR_TQ1_0] = NEON_MATMUL_IN(256, q2_k, tq1_0),                                                 \
+    .matmul[TENSOR_TQ2_0] = NEON_MATMUL_IN(256, q2_k, tq2_0),                                                 \
+    .matmul[TENSOR_Q1_0] = NEON_MATMUL_IN(32, q4_0, q1_0),                                                    \
+    .matmul[TENSOR_Q2_0] = NEON_MATMUL_IN(32, q4_0, q2_0),                                                    \
     .prepare_act[ACT_BF16] = neon_prepare_bf16,                                                               \
     .prepare_act[ACT_Q8_32] = neon_prepare_q8_32,                                                             \
     .prepare_act[ACT_Q8_256] = neon_prepare_q8_256,                                                           \

@@ -7,8 +7,8 @@
 
 #define NEONDOT_MATMUL(act, type) {"neondot", act, panel_##type##_bytes, panel_##type##_pack, neondot_matmul_##type}
 
-#define NEONDOT_MATMUL_IN(panel, type)                                                                               \
-    {"neondot", ACT_Q8_256, panel_##panel##_bytes, panel_##type##_pack, neondot_matmul_##panel}
+#define NEONDOT_MATMUL_IN(length, panel, type)                                                                       \
+    {"neondot", ACT_Q8_##length, panel_##panel##_bytes, panel_##type##_pack, neondot_matmul_##panel}
 
 // clang-format off
 #define SLOTS_NEONDOT                                                                                         \
@@ -26,15 +26,17 @@
     .matmul[TENSOR_Q5_K] = NEONDOT_MATMUL(ACT_Q8_256, q5_k),                                                  \
     .matmul[TENSOR_Q6_K] = NEONDOT_MATMUL(ACT_Q8_256, q6_k),                                                  \
     .matmul[TENSOR_IQ4_XS] = NEONDOT_MATMUL(ACT_Q8_256, iq4_xs),                                              \
-    .matmul[TENSOR_IQ2_XXS] = NEONDOT_MATMUL_IN(iq2, iq2_xxs),                                                \
-    .matmul[TENSOR_IQ2_XS] = NEONDOT_MATMUL_IN(iq2, iq2_xs),                                                  \
-    .matmul[TENSOR_IQ2_S] = NEONDOT_MATMUL_IN(iq2, iq2_s),                                                    \
-    .matmul[TENSOR_IQ1_S] = NEONDOT_MATMUL_IN(iq1, iq1_s),                                                    \
-    .matmul[TENSOR_IQ1_M] = NEONDOT_MATMUL_IN(iq1, iq1_m),                                                    \
-    .matmul[TENSOR_IQ3_XXS] = NEONDOT_MATMUL_IN(iq3_xxs, iq3_xxs),                                            \
-    .matmul[TENSOR_IQ3_S] = NEONDOT_MATMUL_IN(iq3_s, iq3_s),                                                  \
-    .matmul[TENSOR_TQ1_0] = NEONDOT_MATMUL_IN(q2_k, tq1_0),                                                   \
-    .matmul[TENSOR_TQ2_0] = NEONDOT_MATMUL_IN(q2_k, tq2_0),                                                   \
+    .matmul[TENSOR_IQ2_XXS] = NEONDOT_MATMUL_IN(256, iq2, iq2_xxs),                                           \
+    .matmul[TENSOR_IQ2_XS] = NEONDOT_MATMUL_IN(256, iq2, iq2_xs),                                             \
+    .matmul[TENSOR_IQ2_S] = NEONDOT_MATMUL_IN(256, iq2, iq2_s),                                               \
+    .matmul[TENSOR_IQ1_S] = NEONDOT_MATMUL_IN(256, iq1, iq1_s),                                               \
+    .matmul[TENSOR_IQ1_M] = NEONDOT_MATMUL_IN(256, iq1, iq1_m),                                               \
+    .matmul[TENSOR_IQ3_XXS] = NEONDOT_MATMUL_IN(256, iq3_xxs, iq3_xxs),                                       \
+    .matmul[TENSOR_IQ3_S] = NEONDOT_MATMUL_IN(256, iq3_s, iq3_s),                                             \
+    .matmul[TENSOR_TQ1_0] = NEONDOT_MATMUL_IN(256, q2_k, tq1_0),                                              \
+    .matmul[TENSOR_TQ2_0] = NEONDOT_MATMUL_IN(256, q2_k, tq2_0),                                              \
+    .matmul[TENSOR_Q1_0] = NEONDOT_MATMUL_IN(32, q4_0, q1_0),                                                 \
+    .matmul[TENSOR_Q2_0] = NEONDOT_MATMUL_IN(32, q4_0, q2_0),                                                 \
     .int8_probe = neondot_int8_probe
 // clang-format on
 

@@ -1,5 +1,6 @@
 // kernels/panels/panel.c - packs file rows into panels. Plain C: done once, when a model opens.
 #include "kernels/panels/panel.h"
+#include "tensor/blocks.h"
 #include <string.h>
 
 static size_t whole_lines(size_t n_bytes) { return (n_bytes + PANEL_LINE - 1) / PANEL_LINE * PANEL_LINE; }
@@ -45,6 +46,32 @@ DEFINE_BLOCKS(q5_0)
 DEFINE_BLOCKS(q5_1)
 DEFINE_BLOCKS(iq4_nl)
 DEFINE_BLOCKS(mxfp4)
+
+// Blocks that are several of 32 numbers with one scale, each of these as a block of Q4_0.
+static void pack_parts(void (*unpack)(const uint8_t *, size_t, struct block_32 *), size_t block_bytes, size_t n_parts,
+                       const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, uint8_t *panel) {
+    enum { ZERO = 8 }; // the nibble of 0
+    struct block_32 part;
+    memset(panel, 0, blocks_bytes(panel_q4_0, k));
+    for (size_t b = 0; b < k / 32; b++) {
+        uint8_t *const scales = panel + panel_scales_at(panel_q4_0, b), *const groups =
+                                                                            panel + panel_groups_at(panel_q4_0, b);
+        for (size_t r = 0; r < (size_t)n_rows; r++) {
+            const uint8_t *const block = rows + r * row_bytes + b / n_parts * block_bytes;
+            unpack(block, b % n_parts, &part);
+            memcpy(scales + 2 * r, block, 2);
+            for (size_t i = 0; i < 16; i++)
+                groups[PANEL_LINE * (i / 4) + 4 * r + i % 4] =
+                    (uint8_t)((part.q[i] + ZERO) | (part.q[i + 16] + ZERO) << 4);
+        }
+    }
+}
+void panel_q1_0_pack(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel) {
+    pack_parts(q1_0_unpack, Q1_0_BYTES, Q1_0_LEN / 32, rows, row_bytes, n_rows, k, panel);
+}
+void panel_q2_0_pack(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel) {
+    pack_parts(q2_0_unpack, Q2_0_BYTES, Q2_0_LEN / 32, rows, row_bytes, n_rows, k, panel);
+}
 
 // Plain numbers: `together` consecutive k of a row lie side by side -------------------------------------------------------
 

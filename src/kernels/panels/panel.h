@@ -59,4 +59,8 @@ PANEL_DECLARE(q5_1);
 PANEL_DECLARE(iq4_nl);
 PANEL_DECLARE(mxfp4);
 
+// Q1_0 and Q2_0 in panels of Q4_0, whose numbers -1, 0, 1 and 2 are: 4.5 bits a number for 1.1 and 2.3 in the file.
+void panel_q1_0_pack(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel);
+void panel_q2_0_pack(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel);
+
 #endif

@@ -58,6 +58,27 @@ static inline float dot_32(void (*unpack)(const uint8_t *, struct block_32 *), s
     return acc;
 }
 
+// Types whose blocks are several of 32 numbers with one scale.
+static inline float dot_parts(void (*unpack)(const uint8_t *, size_t, struct block_32 *), size_t block_bytes,
+                              size_t n_parts, const uint8_t *w, const void *x, size_t k) {
+    const struct act_q8 act = act_q8_view(x, k);
+    struct block_32 block;
+    float acc = 0;
+    for (size_t b = 0; b < k / 32; b++) {
+        int isum = 0;
+        unpack(w + b / n_parts * block_bytes, b % n_parts, &block);
+        for (int i = 0; i < 32; i++) isum += block.q[i] * act.a[32 * b + (size_t)i];
+        acc = fmaf(block.d * act.d[b], (float)isum, acc);
+    }
+    return acc;
+}
+static float dot_q1_0(const uint8_t *w, const void *x, size_t k) {
+    return dot_parts(q1_0_unpack, Q1_0_BYTES, Q1_0_LEN / 32, w, x, k);
+}
+static float dot_q2_0(const uint8_t *w, const void *x, size_t k) {
+    return dot_parts(q2_0_unpack, Q2_0_BYTES, Q2_0_LEN / 32, w, x, k);
+}
+
 // Types with blocks of 256: the integer scales and minimums of the parts are multiplied within the integer sums.
 static inline float dot_256(void (*unpack)(const uint8_t *, struct block_256 *), size_t block_bytes, bool has_min,
                             const uint8_t *w, const void *x, size_t k) {
@@ -144,3 +165,5 @@ DEFINE_MATMUL(iq3_xxs)
 DEFINE_MATMUL(iq3_s)
 DEFINE_MATMUL(iq1_s)
 DEFINE_MATMUL(iq1_m)
+DEFINE_MATMUL(q1_0)
+DEFINE_MATMUL(q2_0)

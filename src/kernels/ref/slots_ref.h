@@ -30,6 +30,8 @@
     .matmul[TENSOR_Q5_1] = REF_MATMUL(ACT_Q8_32, q5_1),                                                    \
     .matmul[TENSOR_IQ4_NL] = REF_MATMUL(ACT_Q8_32, iq4_nl),                                                \
     .matmul[TENSOR_MXFP4] = REF_MATMUL(ACT_Q8_32, mxfp4),                                                  \
+    .matmul[TENSOR_Q1_0] = REF_MATMUL(ACT_Q8_32, q1_0),                                                    \
+    .matmul[TENSOR_Q2_0] = REF_MATMUL(ACT_Q8_32, q2_0),                                                    \
     .matmul[TENSOR_Q2_K] = REF_MATMUL(ACT_Q8_256, q2_k),                                                   \
     .matmul[TENSOR_Q3_K] = REF_MATMUL(ACT_Q8_256, q3_k),                                                   \
     .matmul[TENSOR_Q4_K] = REF_MATMUL(ACT_Q8_256, q4_k),                                                   \

@@ -20,6 +20,8 @@
     AMX_GEMM(TENSOR_Q5_0, q5_0, 17),                                                \
     AMX_GEMM(TENSOR_Q5_1, q5_1, 17),                                                \
     AMX_GEMM(TENSOR_IQ4_NL, iq4_nl, 17),                                            \
+    AMX_GEMM(TENSOR_Q1_0, q4_0, 17),                                                \
+    AMX_GEMM(TENSOR_Q2_0, q4_0, 17),                                                \
     AMX_GEMM(TENSOR_MXFP4, mxfp4, 17),                                              \
     AMX_GEMM(TENSOR_Q2_K, q2_k, 9),                                                 \
     AMX_GEMM(TENSOR_Q3_K, q3_k, 9),                                                 \

@@ -18,14 +18,14 @@
      avx2_gemm_##type}
 
 // A type in the panels of another, or of a table.
-#define AVX2_GEMM_IN(panel, type, from)                                                                              \
+#define AVX2_GEMM_IN(length, panel, type, from)                                                                      \
     {"avx2",                                                                                                         \
-     ACT_Q8_256,                                                                                                     \
+     ACT_Q8_##length,                                                                                                \
      panel_##panel##_bytes,                                                                                          \
      panel_##type##_pack,                                                                                            \
      avx2_matmul_##panel,                                                                                            \
      from,                                                                                                           \
-     avx2_gemm_256_scratch,                                                                                          \
+     avx2_gemm_##length##_scratch,                                                                                   \
      avx2_gemm_##panel}
 
 // clang-format off
@@ -47,15 +47,17 @@
     .matmul[TENSOR_Q5_K] = AVX2_GEMM(ACT_Q8_256, 256, q5_k, 8),                                               \
     .matmul[TENSOR_Q6_K] = AVX2_GEMM(ACT_Q8_256, 256, q6_k, 4),                                               \
     .matmul[TENSOR_IQ4_XS] = AVX2_GEMM(ACT_Q8_256, 256, iq4_xs, 8),                                           \
-    .matmul[TENSOR_IQ2_XXS] = AVX2_GEMM_IN(iq2, iq2_xxs, 8),                                                  \
-    .matmul[TENSOR_IQ2_XS] = AVX2_GEMM_IN(iq2, iq2_xs, 8),                                                    \
-    .matmul[TENSOR_IQ2_S] = AVX2_GEMM_IN(iq2, iq2_s, 8),                                                      \
-    .matmul[TENSOR_IQ1_S] = AVX2_GEMM_IN(iq1, iq1_s, 4),                                                      \
-    .matmul[TENSOR_IQ1_M] = AVX2_GEMM_IN(iq1, iq1_m, 4),                                                      \
-    .matmul[TENSOR_IQ3_XXS] = AVX2_GEMM_IN(iq3_xxs, iq3_xxs, 8),                                              \
-    .matmul[TENSOR_IQ3_S] = AVX2_GEMM_IN(iq3_s, iq3_s, 8),                                                    \
-    .matmul[TENSOR_TQ1_0] = AVX2_GEMM_IN(q2_k, tq1_0, 8),                                                     \
-    .matmul[TENSOR_TQ2_0] = AVX2_GEMM_IN(q2_k, tq2_0, 8),                                                     \
+    .matmul[TENSOR_IQ2_XXS] = AVX2_GEMM_IN(256, iq2, iq2_xxs, 8),                                             \
+    .matmul[TENSOR_IQ2_XS] = AVX2_GEMM_IN(256, iq2, iq2_xs, 8),                                               \
+    .matmul[TENSOR_IQ2_S] = AVX2_GEMM_IN(256, iq2, iq2_s, 8),                                                 \
+    .matmul[TENSOR_IQ1_S] = AVX2_GEMM_IN(256, iq1, iq1_s, 4),                                                 \
+    .matmul[TENSOR_IQ1_M] = AVX2_GEMM_IN(256, iq1, iq1_m, 4),                                                 \
+    .matmul[TENSOR_IQ3_XXS] = AVX2_GEMM_IN(256, iq3_xxs, iq3_xxs, 8),                                         \
+    .matmul[TENSOR_IQ3_S] = AVX2_GEMM_IN(256, iq3_s, iq3_s, 8),                                               \
+    .matmul[TENSOR_TQ1_0] = AVX2_GEMM_IN(256, q2_k, tq1_0, 8),                                                \
+    .matmul[TENSOR_TQ2_0] = AVX2_GEMM_IN(256, q2_k, tq2_0, 8),                                                \
+    .matmul[TENSOR_Q1_0] = AVX2_GEMM_IN(32, q4_0, q1_0, 16),                                                  \
+    .matmul[TENSOR_Q2_0] = AVX2_GEMM_IN(32, q4_0, q2_0, 16),                                                  \
     .prepare_act[ACT_BF16] = avx2_prepare_bf16,                                                               \
     .prepare_act[ACT_Q8_32] = avx2_prepare_q8_32,                                                             \
     .prepare_act[ACT_Q8_256] = avx2_prepare_q8_256,                                                           \

@@ -11,15 +11,16 @@
 #define AVX512VNNI_MATMUL_IN(panel, type)                                                                            \
     {"avx512vnni", ACT_Q8_256, panel_##panel##_bytes, panel_##type##_pack, avx512vnni_matmul_##panel}
 // The types with blocks of 32 have a second way, for more rows than fit two passes of the first.
-#define AVX512VNNI_MATMUL_32(type)                                                                                   \
+#define AVX512VNNI_MATMUL_32_IN(panel, pack)                                                                         \
     {"avx512vnni",                                                                                                   \
      ACT_Q8_32,                                                                                                      \
-     panel_##type##_bytes,                                                                                           \
-     avx2_pack_##type,                                                                                               \
-     avx512vnni_matmul_##type,                                                                                       \
+     panel_##panel##_bytes,                                                                                          \
+     pack,                                                                                                           \
+     avx512vnni_matmul_##panel,                                                                                      \
      17,                                                                                                             \
      avx512vnni_gemm_scratch,                                                                                        \
-     avx512vnni_gemm_##type}
+     avx512vnni_gemm_##panel}
+#define AVX512VNNI_MATMUL_32(type) AVX512VNNI_MATMUL_32_IN(type, avx2_pack_##type)
 
 // clang-format off
 #define SLOTS_AVX512VNNI                                                                                      \
@@ -31,6 +32,8 @@
     .matmul[TENSOR_Q5_1] = AVX512VNNI_MATMUL_32(q5_1),                                                        \
     .matmul[TENSOR_IQ4_NL] = AVX512VNNI_MATMUL_32(iq4_nl),                                                    \
     .matmul[TENSOR_MXFP4] = AVX512VNNI_MATMUL_32(mxfp4),                                                      \
+    .matmul[TENSOR_Q1_0] = AVX512VNNI_MATMUL_32_IN(q4_0, panel_q1_0_pack),                                    \
+    .matmul[TENSOR_Q2_0] = AVX512VNNI_MATMUL_32_IN(q4_0, panel_q2_0_pack),                                    \
     .matmul[TENSOR_Q2_K] = AVX512VNNI_MATMUL(ACT_Q8_256, q2_k),                                               \
     .matmul[TENSOR_Q3_K] = AVX512VNNI_MATMUL(ACT_Q8_256, q3_k),                                               \
     .matmul[TENSOR_Q4_K] = AVX512VNNI_MATMUL(ACT_Q8_256, q4_k),                                               \
