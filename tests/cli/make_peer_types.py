@@ -15,7 +15,7 @@ import sys
 from harness import ROOT, Folder, runnel
 from peer_rule import Outcome, least_margin, measure, ours_moved
 
-TYPES = 'F16 BF16 Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 IQ4_NL Q4_K_S Q4_K_M Q5_K_S Q5_K_M Q6_K IQ4_XS Q3_K_M Q2_K'.split()
+TYPES = 'F16 BF16 Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 IQ4_NL Q4_K_S Q4_K_M Q5_K_S Q5_K_M Q6_K IQ4_XS Q3_K_M Q2_K IQ3_M IQ3_S TQ2_0 TQ1_0 Q2_0 Q1_0'.split()
 
 
 def quantize(a, kind, out):

@@ -169,6 +169,24 @@ TEST(ternary_weights_come_back_as_they_were) {
     }
 }
 
+TEST(weights_of_the_numbers_that_a_type_has_come_back_as_they_were) {
+    static const struct {
+        enum tensor_type type;
+        int least, step, most;
+    } rows[] = {{TENSOR_Q1_0, -1, 2, 1}, {TENSOR_Q2_0, -1, 1, 2}};
+    static float x[N], back[N];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const int n_numbers = (rows[i].most - rows[i].least) / rows[i].step + 1;
+        for (uint64_t j = 0; j < N; j++)
+            x[j] = (float)(rows[i].least + (int)(uniform(j, 14) * n_numbers) * rows[i].step) *
+                   (0x1p-7f + (float)(j / K) * 0x1p-16f);
+        round_trip(rows[i].type, x, NULL, back, N);
+        check_note("%s", tensor_type_info(rows[i].type)->name);
+        for (size_t j = 0; j < N; j++)
+            if (!CHECK(back[j] == x[j])) break;
+    }
+}
+
 TEST(importance_of_zero_throughout_is_importance_alike) {
     static float x[K], zeros[K], ones[K], a[K], b[K];
     for (uint64_t j = 0; j < K; j++) x[j] = number(HEAVY, j), ones[j] = 1;
