@@ -31,6 +31,7 @@ const char *op_kind_name(enum op_kind k) {
                                                   [OP_SCAN] = "scan",
                                                   [OP_SHIFT] = "shift",
                                                   [OP_RANK_ONE] = "rank_one",
+                                                  [OP_DECAY] = "decay",
                                                   [OP_BONUS] = "bonus",
                                                   [OP_DELTA] = "delta",
                                                   [OP_GATHER] = "gather",
@@ -41,7 +42,8 @@ const char *op_kind_name(enum op_kind k) {
 }
 
 bool op_has_state(enum op_kind k) {
-    return k == OP_CONV || k == OP_SSM || k == OP_SCAN || k == OP_SHIFT || k == OP_RANK_ONE || k == OP_DELTA;
+    return k == OP_CONV || k == OP_SSM || k == OP_SCAN || k == OP_SHIFT || k == OP_RANK_ONE || k == OP_DECAY ||
+           k == OP_DELTA;
 }
 
 size_t op_vector_numbers(const struct program *p, const struct op *o) {
@@ -57,6 +59,7 @@ size_t op_vector_numbers(const struct program *p, const struct op *o) {
     case OP_MUL:
     case OP_EXPERTS_SUM: return (size_t)o->width;
     case OP_CONV: return (size_t)q->d_conv * (size_t)o->width;
+    case OP_DECAY:
     case OP_BONUS: return (size_t)q->n_head * (size_t)q->key_dim;
     case OP_SCAN: return (size_t)q->key_dim * (size_t)o->width;
     case OP_SSM:

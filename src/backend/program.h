@@ -114,6 +114,10 @@ enum op_kind {
     OP_SHIFT,
     // dst = state with a part of rank one, of src = (q, logarithms of decays, k, e, b, v), head by head of each (struct rank_one_step)
     OP_RANK_ONE,
+    // dst = state that decays key by key, of src = (q, x, k, v) with decays exp(-exp(x)); q and x head by head, k and v group by group. vec,
+    // of each key: dst reads the state before, and the row's own k and v as much as it says. NULL: dst reads the state behind, to which k
+    // goes as much as its number decays (struct decay_step).
+    OP_DECAY,
     // dst = delta rule of src = (q, k, v) by src2 = (beta, alpha of each head); vec: a, vec2: bias
     // of alpha
     OP_DELTA,
@@ -225,7 +229,7 @@ struct op {
     struct {
         bool is_weighted;
     } experts_sum;
-    // OP_CONV, OP_SSM, OP_SCAN, OP_SHIFT, OP_RANK_ONE, OP_DELTA: where in a sequence's state the op's part of it begins, in floats
+    // OP_CONV, OP_SSM, OP_SCAN, OP_SHIFT, OP_RANK_ONE, OP_DECAY, OP_DELTA: where in a sequence's state the op's part of it begins, in floats
     struct {
         size_t at;
     } state;

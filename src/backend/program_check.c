@@ -78,6 +78,7 @@ static const struct {
     [OP_SCAN] = {SRC | SRC2 | DST | VEC | VEC2, STATE},
     [OP_SHIFT] = {SRC | DST, STATE},
     [OP_RANK_ONE] = {SRC | DST, STATE | RANK_ONE},
+    [OP_DECAY] = {SRC | DST, STATE | VEC},
     [OP_BONUS] = {SRC | DST | VEC, 0},
     [OP_DELTA] = {SRC | SRC2 | DST | VEC | VEC2, STATE},
     [OP_GATHER] = {SRC | DST, 0},

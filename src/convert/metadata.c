@@ -95,9 +95,9 @@ static bool is_none(const struct hparams *h, const struct arch_facts *f, const s
 static void put_row(gguf_writer *w, const struct hparams *h, const struct arch_facts *f,
                     const struct hparam_row *row) {
     const char *const *names = row->in[HPARAMS_GGUF].names;
-    const bool second = (row->at == AT(norm_eps) && f->has_layer_norm) ||
-                        (row->at == AT(attn_scale) && f->scales_output) ||
-                        (row->at == AT(ssm_d_conv) && f->short_conv);
+    const bool second =
+        (row->at == AT(norm_eps) && f->has_layer_norm) || (row->at == AT(attn_scale) && f->scales_output) ||
+        (row->at == AT(wkv_decay_rank) && f->wkv_mixes) || (row->at == AT(ssm_d_conv) && f->short_conv);
     const struct metadata_key key = metadata_key_of(h, names[second ? 1 : 0]);
     const bool of_experts = row->at == AT(expert_weights_norm);
     const double v = hparam_get(h, row);

@@ -109,6 +109,7 @@ static void put_windows(gguf_writer *w, const struct hparams *h, const struct ar
 }
 
 static void put_states(gguf_writer *w, const struct hparams *h, const struct arch_facts *f) {
+    if (f->wkv_mixes && !f->has_layer_norm) put_int(w, h, "attention.head_count_kv", h->ssm_n_group);
     if (f->rotation == ROTATION_BY_SWITCH)
         gguf_put_bool(w, metadata_key_of(h, "rope.scaling.finetuned").text, h->n_rot != 0);
     if (f->recurrent != RECURRENT_BETWEEN) return;

@@ -58,7 +58,8 @@ enum layer_flag {
     LAYER_NO_FFN = 32,   // no feed-forward part (mamba)
     LAYER_NO_MIXER = 64, // neither attention nor a state (nemotron_h)
     LAYER_BESIDE = 128,  // attention beside its recurrent state (falcon-h1)
-    LAYER_FIRST = 256    // rwkv7: later layers mix its values into theirs
+    LAYER_FIRST = 256,   // rwkv7: later layers mix its values into theirs
+    LAYER_HALVED = 512   // rwkv6: what leaves it is halved
 };
 struct layer_hparams {
     uint32_t flags; // enum layer_flag
@@ -159,9 +160,11 @@ struct hparams {
     float ssm_dt_least, ssm_dt_most; // limits of time steps; most 0: none
     int32_t ssm_dt_rank;             // mamba: width of what time steps are computed from; 0: a step for each head
     bool ssm_norms;                  // mamba: what time steps are computed from, and the keys, are normed
-    int32_t wkv_head; // rwkv: width of a head of its states, of which there are n_embd / wkv_head; 0: not one
-    int32_t n_shift;  // rwkv: blocks of a layer that read the row before, too
-    // rwkv7: widths of what decays, learning rates, shares of the first layer's values and gates are computed from; gates 0: none
+    int32_t wkv_head;         // rwkv: width of a head of its states, of which there are n_embd / wkv_head; 0: not one
+    int32_t n_shift;          // rwkv: blocks of a layer that read the row before, too
+    int32_t wkv_mix_rank;     // rwkv6: width of what a share of the row before is computed from
+    int32_t wkv_halved_every; // rwkv6: what leaves every nth layer is halved; 0: none
+    // rwkv7: widths of what decays (rwkv6 too), learning rates, shares of the first layer's values and gates are computed from; gates 0: none
     int32_t wkv_decay_rank, wkv_rate_rank, wkv_value_rank, wkv_gate_rank;
     bool ssm_norm_first; // falcon-h1: a state's results are normed before their gate, not behind it
     // of the feed-forward part, 1 + enum act_fn (tensor/act_fn.h); 0: the architecture's own

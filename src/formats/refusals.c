@@ -7,7 +7,7 @@ static const char diffusion[] = "it is a diffusion model, which does not write i
                   two_parts[] = "it is an encoder-decoder, whose decoder reads another text's rows",
                   sound[] = "it makes sound, not text",
                   pictures[] = "it reads pictures, and is a part of another model",
-                  rwkv[] = "RWKV's recurrence before its seventh version is not computed here",
+                  rwkv[] = "RWKV's recurrence before its sixth version is not computed here",
                   rwkv7[] = "of RWKV-7 the names that fla-org gives tensors are read, RWKV7ForCausalLM",
                   image_tokens[] = "tokens of pictures are never written, which no key of its files says";
 
@@ -24,7 +24,7 @@ static const struct {
      two_parts},
     {" wavtokenizer-dec ", sound},
     {" clip CLIPModel CLIPVisionModel SiglipVisionModel ", pictures},
-    {" rwkv6 rwkv6qwen2 RwkvForCausalLM Rwkv6ForCausalLM RWKV6Qwen2ForCausalLM ", rwkv},
+    {" RwkvForCausalLM Rwkv5ForCausalLM ", rwkv},
     {" Rwkv7ForCausalLM ", rwkv7},
     {" chameleon ChameleonForConditionalGeneration ", image_tokens},
 };

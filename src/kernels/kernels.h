@@ -202,6 +202,17 @@ struct rank_one_step {
     float *held;                        // [v_dim] scratch
     float *y;                           // [v_dim]
 };
+// A diagonal decay alone: RWKV-6 (Peng et al. 2024, 2404.05892), which reads the state before, and gated linear attention (Yang et al. 2023,
+// 2312.06635), which reads it behind.
+struct decay_step {
+    size_t head_dim, v_dim;
+    float *state;               // [head_dim][v_dim]
+    const float *q, *decay, *k; // [head_dim]
+    const float
+        *own; // [head_dim] how much of the row's own k and v is read beside the state before; NULL: the state behind
+    const float *v; // [v_dim]
+    float *y;       // [v_dim]
+};
 // The gated delta rule (Yang et al. 2024, 2412.06464).
 struct delta_step {
     size_t head_dim, v_dim;
@@ -266,6 +277,7 @@ struct kernel_set {
     void (*ssm_step)(const struct ssm_step *s);
     void (*scan_step)(const struct scan_step *s);
     void (*rank_one_step)(const struct rank_one_step *s);
+    void (*decay_step)(const struct decay_step *s);
     void (*delta_step)(const struct delta_step *s);
 
     int8_probe_fn int8_probe; // NULL: the next lower set's is used (kernels/probe.h)

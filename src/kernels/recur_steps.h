@@ -73,6 +73,22 @@ static inline void rank_one_step(const struct rank_one_step *s, float *restrict 
     }
 }
 
+// y[i] = sum over k of q[k] * state[k][i], of the state before plus own[k] * k[k] * v[i], or behind;
+// state[k][i] = state[k][i] * decay[k] + k[k] * v[i].
+static inline void decay_step(const struct decay_step *s, float *restrict state, const float *restrict v,
+                              float *restrict y) {
+    const size_t n = s->v_dim;
+    for (size_t i = 0; i < n; i++) y[i] = 0;
+    for (size_t k = 0; k < s->head_dim; k++, state += n) {
+        const float decay = s->decay[k], key = s->k[k], q = s->q[k], before = s->own ? key * s->own[k] : 0;
+        if (s->own)
+            for (size_t i = 0; i < n; i++) y[i] = fmaf(q, fmaf(before, v[i], state[i]), y[i]);
+        for (size_t i = 0; i < n; i++) state[i] = fmaf(key, v[i], state[i] * decay);
+        if (!s->own)
+            for (size_t i = 0; i < n; i++) y[i] = fmaf(q, state[i], y[i]);
+    }
+}
+
 // The state decays; its value for the key k moves towards v by the share beta; y is its value for
 // the query q.
 static inline void delta_step(const struct delta_step *s, float *restrict state, const float *restrict v,
@@ -99,6 +115,7 @@ static inline void delta_step(const struct delta_step *s, float *restrict state,
     void set##_ssm_step(const struct ssm_step *s);                                                                   \
     void set##_scan_step(const struct scan_step *s);                                                                 \
     void set##_rank_one_step(const struct rank_one_step *s);                                                         \
+    void set##_decay_step(const struct decay_step *s);                                                               \
     void set##_delta_step(const struct delta_step *s)
 #define RECUR_DEFINE(set)                                                                                            \
     void set##_conv_step(const float *x, float *state, const float *taps, size_t d_conv, size_t stride, size_t n,    \
@@ -108,10 +125,11 @@ static inline void delta_step(const struct delta_step *s, float *restrict state,
     void set##_ssm_step(const struct ssm_step *s) { ssm_step(s, s->state, s->x, s->y); }                             \
     void set##_scan_step(const struct scan_step *s) { scan_step(s, s->state, s->x, s->held, s->y); }                 \
     void set##_rank_one_step(const struct rank_one_step *s) { rank_one_step(s, s->state, s->v, s->held, s->y); }     \
+    void set##_decay_step(const struct decay_step *s) { decay_step(s, s->state, s->v, s->y); }                       \
     void set##_delta_step(const struct delta_step *s) { delta_step(s, s->state, s->v, s->held, s->y); }              \
     _Static_assert(1, "")
 #define RECUR(set)                                                                                                   \
     .conv_step = set##_conv_step, .ssm_step = set##_ssm_step, .scan_step = set##_scan_step,                          \
-    .rank_one_step = set##_rank_one_step, .delta_step = set##_delta_step
+    .rank_one_step = set##_rank_one_step, .decay_step = set##_decay_step, .delta_step = set##_delta_step
 
 #endif

@@ -95,6 +95,11 @@
     ROW(WKV_VALUE, i_layer == 0 ? h->wkv_rate_rank : h->wkv_value_rank)  /* files have some for the first layer, unused */ \
     ROW(WKV_GATE, h->wkv_gate_rank) \
     ROW(WKV_MOST, largest_of(DIM(WKV_DECAY), DIM(WKV_RATE), DIM(WKV_VALUE), DIM(WKV_GATE))) \
+    ROW(WKV_KEYS, h->ssm_n_group * h->wkv_head)    /* of all groups of heads */ \
+    ROW(WKV_MIX, h->wkv_mix_rank)                  /* what a share of the row before is computed from */ \
+    ROW(WKV_MIX_LOW, 5 * DIM(WKV_MIX)) \
+    ROW(PAIR, (DIM(WKV_MIX) ? 5 : 2) * DIM(EMBD))  /* such shares, side by side; or two rows */ \
+    ROW(TAPS, DIM(WKV_MIX) ? DIM(WKV_MIX_LOW) : 3 * DIM(EMBD)) \
     ROW(WKV_MIXES, h->wkv_head && DIM(WKV_GATE) ? 6 : 0)  /* what is mixed of a row and the one before */ \
     ROW(WKV_MIXES_UNGATED, h->wkv_head && !DIM(WKV_GATE) ? 5 : 0) \
     ROW(LATENT, DIM(Q_LORA) ? DIM(Q_LORA) : DIM(DT_RANK) ? DIM(DT_RANK) : DIM(WKV_MOST))  /* what queries, time steps or the like are computed from */ \
@@ -104,6 +109,7 @@
     ROW(SCAN_C, DIM(SSM_INNER) + DIM(SSM_STATE)) \
     ROW(SCAN_1, DIM(SSM_INNER)) \
     ROW(SCAN_2, 2 * DIM(SSM_INNER)) \
+    ROW(SCAN_VALUES, 2 * DIM(SSM_INNER) + DIM(WKV_KEYS)) \
     ROW(SCAN_3, 3 * DIM(SSM_INNER)) \
     ROW(SCAN_4, 4 * DIM(SSM_INNER)) \
     ROW(SCAN_5, 5 * DIM(SSM_INNER))
@@ -273,6 +279,12 @@ enum role {
     ROLE_WKV_NORM,
     ROLE_WKV_NORM_BIAS,
     ROLE_WKV_MIX_FFN,
+    ROLE_WKV_MIX_FFN_R,
+    ROLE_WKV_FFN_R,
+    ROLE_WKV_MIX_X, // of what shares are computed from
+    ROLE_WKV_MIX_LOW,
+    ROLE_WKV_MIX_HIGH,
+    ROLE_WKV_GATE,
     ROLE_CONV_IN,
     ROLE_CONV_IN_BIAS,
     ROLE_CONV_AFTER,
@@ -351,8 +363,8 @@ enum role {
     ROW(SSM_Y, SSM_INNER, ALL)      /* their results */ \
     ROW(SSM_KEY, SSM_STATE, ALL)    /* of all channels, and then their query */ \
     ROW(SCAN, SCAN, ALL) \
-    ROW(PAIR, EMBD_TWICE, ALL)      /* of a draft head: embedding, then input vector */ \
-    ROW(TAPS, EMBD_THRICE, ALL)     /* and three taps of its base model */ \
+    ROW(PAIR, PAIR, ALL)            /* of a draft head: embedding, then input vector; or RWKV-6's shares of the row before */ \
+    ROW(TAPS, TAPS, ALL)            /* and three taps of its base model; or what such shares are computed from */ \
     ROW(INPUT, INPUT, ALL)          /* narrow embeddings, the input vector of a vision part, or values of the first layer */ \
     ROW(LAST, EMBD, WANTED)         /* the residual stream after the last layer */ \
     ROW(HIDDEN, EMBD, WANTED)       /* and its final norm */ \
@@ -391,6 +403,7 @@ enum buf {
     ROW(SQRT_PLE, sqrtf((float)h->n_embd_per_layer)) \
     ROW(BY_SQRT_EMBD, 1 / sqrtf((float)h->n_embd)) \
     ROW(LESS, -1) \
+    ROW(HALF, 0.5f) \
     ROW(WKV_DECAY, -0.60653065971263342f) /* -exp(-1/2) */ \
     ROW(BY_SQRT_STATE, 1 / sqrtf((float)h->ssm_d_state)) \
     ROW(CHUNKS, h->expert_chunk_scale) \

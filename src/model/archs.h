@@ -44,6 +44,8 @@
     X("mamba2", mamba2) /* arch_states.c */                                                                          \
     X("rwkv7", rwkv7)   /* arch_rwkv.c */                                                                            \
     X("arwkv7", arwkv7)                                                                                              \
+    X("rwkv6", rwkv6)                                                                                                \
+    X("rwkv6qwen2", rwkv6qwen2)                                                                                      \
     X("falcon-h1", falcon_h1) /* Mamba-2 beside attention in each layer */                                           \
     X("granitehybrid", granitehybrid)                                                                                \
     X("lfm2", lfm2)                                                                                                  \

@@ -161,6 +161,7 @@ static void set_parameters(const struct model *m, const struct op_spec *s, int32
     case OP_SSM:
     case OP_SCAN:
     case OP_RANK_ONE:
+    case OP_DECAY:
     case OP_DELTA: o->state.at = model_state_at(m, s->kind, layer); break;
     case OP_SHIFT: o->state.at = model_state_at(m, s->kind, layer) + (size_t)(s->offset * o->width); break;
     default: break;

@@ -19,7 +19,7 @@ transformers.logging.set_verbosity_error()
 from formula_folder import numbers, write_formula_folder
 from harness import Folder
 from hf_folder import read_tensors
-from plain_decoder import Plain, arctic, early, grok, grove, normed_around, omitting, parallel, plm, rwkv7
+from plain_decoder import Plain, arctic, early, grok, grove, normed_around, omitting, parallel, plm, rwkv6, rwkv7
 from published import FAR, peer_difference
 
 IDS = [7, 31, 2, 40, 19, 5, 5, 28, 44, 11, 0, 36]
@@ -646,11 +646,33 @@ def arwkv7_shapes(n, d, ranks, ff, d_head, normed):
     return layers(n, layer, {'model.embed_tokens.weight': [48, d], 'model.norm.weight': [d], 'lm_head.weight': [48, d]})
 
 
+def rwkv6_shapes(n, d, rank, rank_of_decay, ff, d_head):
+    at, ffn = 'rwkv.blocks.%d.attention.', 'rwkv.blocks.%d.feed_forward.'
+    layer = {**both('rwkv.blocks.%d.ln1', d), **both('rwkv.blocks.%d.ln2', d), **both(f'{at}ln_x', d), **{f'{at}time_maa_{x}': [1, 1, d] for x in 'xwkvrg'}, f'{at}time_maa_w1': [d, 5 * rank],
+             f'{at}time_maa_w2': [5, rank, d], f'{at}time_decay': [1, 1, d], f'{at}time_decay_w1': [d, rank_of_decay], f'{at}time_decay_w2': [rank_of_decay, d], f'{at}time_faaaa': [d // d_head, d_head],
+             **{f'{at}{x}.weight': [d, d] for x in ('receptance', 'key', 'value', 'gate', 'output')}, f'{ffn}time_maa_k': [1, 1, d], f'{ffn}time_maa_r': [1, 1, d], f'{ffn}key.weight': [ff, d],
+             f'{ffn}value.weight': [d, ff], f'{ffn}receptance.weight': [d, d]}
+    return layers(n, layer, {'rwkv.embeddings.weight': [48, d], **both('rwkv.ln_out', d), **both('rwkv.blocks.0.pre_ln', d), 'head.weight': [48, d]})
+
+
+def rwkv6qwen2_shapes(n, d, rank, rank_of_decay, ff, keys, biased):
+    at = 'model.layers.%d.self_attn.'
+    layer = {**{f'model.layers.%d.{x}.weight': shape for x, shape in {'input_layernorm': [d], 'post_attention_layernorm': [d], 'mlp.gate_proj': [ff, d], 'mlp.up_proj': [ff, d], 'mlp.down_proj': [d, ff]}.items()},
+             **{f'{at}time_maa_{x}': [1, 1, d] for x in 'xrwkvg'}, f'{at}time_maa_w1': [d, 5 * rank], f'{at}time_maa_w2': [5, rank, d], f'{at}time_decay': [1, 1, d], f'{at}time_decay_w1': [d, rank_of_decay],
+             f'{at}time_decay_w2': [rank_of_decay, d], **{f'{at}{x}.weight': [d, d] for x in ('q_proj', 'gate', 'o_proj')}, **{f'{at}{x}.weight': [keys, d] for x in ('k_proj', 'v_proj')},
+             **({f'{at}{x}_proj.bias': [w] for x, w in (('q', d), ('k', keys), ('v', keys))} if biased else {})}
+    return layers(n, layer, {'model.embed_tokens.weight': [48, d], 'model.norm.weight': [d], 'lm_head.weight': [48, d]})
+
+
 def turned(parts):
     return lambda ours: {name: t.t() if any(name.endswith(part) for part in parts) else t.flatten() if name.endswith('0') and t.dim() == 3 else t for name, t in ours.items()}
 
 
 RWKV7 = [('model.', ''), ('layers.', ''), ('embeddings.weight', 'embed'), ('lm_head.weight', 'head'), ('_lora.lora.0.weight', '1'), ('_lora.lora.2.weight', '2'), ('_lora.lora.2.bias', '0'), ('g_norm', 'ln'), ('.weight', '')]
+RWKV6 = [('rwkv.', ''), ('blocks.', ''), ('embeddings.weight', 'embed'), ('head.weight', 'head'), ('attention.', 'attn.'), ('feed_forward.', 'ffn.'), ('ln_out', 'norm'), ('pre_ln', 'pre_norm'), ('ln1', 'attn_norm'),
+         ('ln2', 'ffn_norm'), ('ln_x', 'ln'), ('time_maa', 'x'), ('receptance', 'r_proj'), ('key', 'k_proj'), ('value', 'v_proj'), ('output', 'o_proj'), ('gate.weight', 'g_proj'), ('.weight', '')]
+QRWKV6 = [('model.', ''), ('layers.', ''), ('embed_tokens.weight', 'embed'), ('lm_head.weight', 'head'), ('self_attn.gate', 'self_attn.g_proj'), ('self_attn.q_proj', 'self_attn.r_proj'), ('self_attn.', 'attn.'),
+          ('input_layernorm', 'attn_norm'), ('post_attention_layernorm', 'ffn_norm'), ('mlp.', ''), ('gate_proj', 'gate'), ('up_proj', 'up'), ('down_proj', 'down'), ('time_maa', 'x'), ('.weight', '')]
 ARWKV7 = [('model.', ''), ('layers.', ''), ('embed_tokens.weight', 'embed'), ('lm_head.weight', 'head'), ('self_attn.time_mixer.', 'attn.'), ('input_layernorm', 'attn_norm'), ('post_attention_layernorm', 'ffn_norm'),
           ('mlp.', ''), ('receptance', 'r_proj'), ('key', 'k_proj'), ('value', 'v_proj'), ('output', 'o_proj'), ('ln_x', 'ln'), ('gate_proj', 'gate'), ('up_proj', 'up'), ('down_proj', 'down'), ('.weight', '')]
 
@@ -733,6 +755,19 @@ OTHERS = {
     'rwkv7-ranks': ('RWKV7ForCausalLM', dict(model_type='rwkv7', hidden_size=64, hidden_act='sqrelu', head_dim=64, num_hidden_layers=2, intermediate_size=None, decay_low_rank_dim=None, a_low_rank_dim=None,
                                              v_low_rank_dim=None, gate_low_rank_dim=None, norm_eps=1e-5, vocab_size=48, tie_word_embeddings=False, bos_token_id=1, eos_token_id=47),
                     rwkv7_shapes(2, 64, dict(w=32, a=32, v=32, g=32), 256, 64), None, None, plain(RWKV7, n_layer=2, n_head=1, n_head_kv=1, eps=1e-5, norm='layer', layer=rwkv7, gated=True)),
+    'rwkv6': ('Rwkv6ForCausalLM', dict(model_type='rwkv6', hidden_size=36, attention_hidden_size=36, head_size=12, head_size_divisor=8, num_attention_heads=3, num_hidden_layers=5, intermediate_size=50,
+                                       layer_norm_epsilon=1e-5, rescale_every=2, vocab_size=48, tie_word_embeddings=False, bos_token_id=1, eos_token_id=47),
+              rwkv6_shapes(5, 36, 32, 64, 50, 12), None, None, plain(RWKV6, n_layer=5, n_head=3, n_head_kv=3, eps=1e-5, norm='layer', layer=rwkv6, mixes='wkvrg', in_qwen=False, halved_every=2)),
+    'rwkv6-plain': ('Rwkv6ForCausalLM', dict(model_type='rwkv6', hidden_size=64, head_size=64, head_size_divisor=8, num_hidden_layers=2, intermediate_size=None, layer_norm_epsilon=1e-5, rescale_every=0,
+                                             vocab_size=48, tie_word_embeddings=False, bos_token_id=1, eos_token_id=47),
+                    rwkv6_shapes(2, 64, 32, 64, 224, 64), None, None, plain(RWKV6, n_layer=2, n_head=1, n_head_kv=1, eps=1e-5, norm='layer', layer=rwkv6, mixes='wkvrg', in_qwen=False, halved_every=0)),
+    'rwkv6qwen2': ('RWKV6Qwen2ForCausalLM', dict(model_type='rwkv6qwen2', hidden_size=48, hidden_act='silu', num_attention_heads=6, num_key_value_heads=2, num_hidden_layers=3, intermediate_size=44,
+                                                 lora_rank_tokenshift=5, lora_rank_decay=7, rms_norm_eps=1e-6, attention_bias=True, max_position_embeddings=64, vocab_size=48, tie_word_embeddings=False,
+                                                 bos_token_id=1, eos_token_id=47),
+                   rwkv6qwen2_shapes(3, 48, 5, 7, 44, 16, True), None, None, plain(QRWKV6, n_layer=3, n_head=6, n_head_kv=2, eps=1e-6, layer=rwkv6, mixes='rkvwg', in_qwen=True)),
+    'rwkv6qwen2-plain': ('RWKV6Qwen2ForCausalLM', dict(model_type='rwkv6qwen2', hidden_size=64, hidden_act='silu', num_attention_heads=1, num_key_value_heads=1, num_hidden_layers=2, intermediate_size=52,
+                                                       rms_norm_eps=1e-5, attention_bias=False, vocab_size=48, tie_word_embeddings=False, bos_token_id=1, eos_token_id=47),
+                         rwkv6qwen2_shapes(2, 64, 32, 64, 52, 64, False), None, None, plain(QRWKV6, n_layer=2, n_head=1, n_head_kv=1, eps=1e-5, layer=rwkv6, mixes='rkvwg', in_qwen=True)),
     'arwkv7': ('RwkvHybridForCausalLM', dict(model_type='rwkv_hybrid', hidden_size=32, hidden_act='silu', head_size=8, num_hidden_layers=3, intermediate_size=44, lora_rank_decay=7, lora_rank_iclr=5,
                                              lora_rank_value_residual_mix=6, lora_rank_gate=9, rms_norm_eps=1e-6, wkv_version=7, wkv_has_gate=True, max_position_embeddings=64, vocab_size=48,
                                              tie_word_embeddings=False, bos_token_id=1, eos_token_id=47),

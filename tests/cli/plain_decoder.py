@@ -221,3 +221,46 @@ def rwkv7(m, x, i):
         return x + m.gated(read, f'{i}.')
     mixed = read + (before(read) - read) * m.t[f'{i}.ffn.x_k'].flatten()
     return x + F.linear(F.linear(mixed, m.t[f'{i}.ffn.key']).relu() ** 2, m.t[f'{i}.ffn.value'])
+
+
+def rwkv6_mixer(m, x, i):
+    """modeling_rwkv6.py, and llama.cpp's rwkv6-base.cpp for QRWKV6, which has fewer heads of keys and reads the state behind its step. Tensors have their names; c.mixes: the order of what x_w1 and x_w2 make."""
+    t, c = (lambda name: m.t[f'{i}.attn.{name}']), m.c
+    n, h, late = x.shape[0], c.n_head, before(x) - x
+    low = torch.tanh((x + late * t('x_x').flatten()) @ t('x_w1')).view(n, 5, -1)
+    shares = torch.einsum('tmr,mrd->mtd', low, t('x_w2'))
+    mixed = {letter: x + late * (t(f'x_{letter}').flatten() + shares[k]) for k, letter in enumerate(c.mixes)}
+    r, k, v, g = (m.linear(mixed[letter], f'{i}.attn.{letter}_proj') for letter in 'rkvg')
+    decay = torch.exp(-torch.exp(t('time_decay').flatten() + torch.tanh(mixed['w'] @ t('time_decay_w1')) @ t('time_decay_w2'))).view(n, h, -1)
+    r, k, v = (y.view(n, -1, decay.shape[-1]) for y in (r, k, v))
+    k, v = (y.repeat_interleave(h // y.shape[1], 1) for y in (k, v))
+    if c.in_qwen:
+        k, r = k * (1 - decay), r * r.shape[-1] ** -0.5
+    state, rows = torch.zeros(h, r.shape[-1], r.shape[-1], dtype=x.dtype), []
+    for s in range(n):
+        new = k[s][:, :, None] * v[s][:, None]
+        then = state * decay[s][:, :, None] + new
+        rows.append(torch.einsum('hk,hkv->hv', r[s], then if c.in_qwen else state + t('time_faaaa')[:, :, None] * new))
+        state = then
+    y = torch.stack(rows).view(n, -1)
+    y = y * torch.sigmoid(g) if c.in_qwen else F.group_norm(y, h, t('ln'), t('ln.bias'), 64e-5) * F.silu(g)
+    return F.linear(y, t('o_proj'))
+
+
+def rwkv6(m, x, i):
+    if m.c.in_qwen:
+        return usual_with(rwkv6_mixer, m, x, i)
+    if i == 0:
+        x = m.norm(x, '0.pre_norm')
+    by = 2.0 ** -(i // m.c.halved_every) if m.c.halved_every else 1
+    x = x + rwkv6_mixer(m, m.norm(x, f'{i}.attn_norm'), i) * by
+    read = m.norm(x, f'{i}.ffn_norm')
+    late = before(read) - read
+    key, gate = (read + late * m.t[f'{i}.ffn.x_{letter}'].flatten() for letter in 'kr')
+    x = x + torch.sigmoid(m.linear(gate, f'{i}.ffn.r_proj')) * m.linear(m.linear(key, f'{i}.ffn.k_proj').relu() ** 2, f'{i}.ffn.v_proj') * by
+    return x / 2 if m.c.halved_every and (i + 1) % m.c.halved_every == 0 else x
+
+
+def usual_with(mixer, m, x, i):
+    x = x + mixer(m, m.norm(x, f'{i}.attn_norm'), i)
+    return x + m.gated(m.norm(x, f'{i}.ffn_norm'), f'{i}.')

@@ -250,7 +250,7 @@ def a_file_keeps_the_normalizer_and_the_places_of_added_tokens():
 def a_class_that_is_not_run_is_refused_with_the_reason():
     row = MODELS['starcoder']
     with Folder() as folder:
-        for name, why in (('T5ForConditionalGeneration', 'it is an encoder-decoder'), ('LLaDAModelLM', 'it is a diffusion model'), ('Rwkv6ForCausalLM', "RWKV's recurrence"), ('Rwkv7ForCausalLM', 'of RWKV-7 the names')):
+        for name, why in (('T5ForConditionalGeneration', 'it is an encoder-decoder'), ('LLaDAModelLM', 'it is a diffusion model'), ('Rwkv5ForCausalLM', "RWKV's recurrence"), ('Rwkv7ForCausalLM', 'of RWKV-7 the names')):
             source = write_formula_folder(folder / name, row['config'] | {'architectures': [name]}, row['shapes'])
             runnel('info', '-m', source).fails(1, f'member architectures: "{name}" is not supported: {why}')
 

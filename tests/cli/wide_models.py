@@ -10,7 +10,7 @@ MADE = 'F16 BF16 Q8_0 Q6_K Q5_K_M Q4_K_M Q4_0 IQ4_NL'.split()    # of F32 by `ru
 DRAWN = 'IQ4_XS Q3_K Q2_K MXFP4'.split()                         # blocks of any bytes
 DEEP = {'exaone4-64': ['F16', 'Q4_0']}                           # large files: these as they are drawn
 # Models whose mathematics others have in every type; these are looked at in one.
-FEW = 'mpt refact qwen plamo bitnet jais2 pangu-embedded arctic maincoder mistral4 mimo2 grok minicpm3 plm hunyuan_vl paddleocr mamba jamba falcon-h1 rwkv7 arwkv7'.split()
+FEW = 'mpt refact qwen plamo bitnet jais2 pangu-embedded arctic maincoder mistral4 mimo2 grok minicpm3 plm hunyuan_vl paddleocr mamba jamba falcon-h1 rwkv7 arwkv7 rwkv6 rwkv6qwen2'.split()
 PROMPT = [(i * 37 + 84) % 250 for i in range(32)]
 N_FORCED, N_GREEDY = 10, 6                                       # rows that are compared: the last of the prompt, and of what is generated
 

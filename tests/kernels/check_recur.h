@@ -141,21 +141,47 @@ static struct output rank_one_case(const struct kernel_set *set, size_t i_case, 
     return out;
 }
 
+static struct output decay_case(const struct kernel_set *set, size_t i_case, size_t head_dim, size_t v_dim,
+                                enum data kind) {
+    const size_t n_state = head_dim * v_dim, n_x = 4 * head_dim + v_dim;
+    struct output out = output_new(4 * (RECUR_STEPS * v_dim + n_state));
+    float *const y = (float *)(void *)out.data, *const state = y + RECUR_STEPS * v_dim;
+    struct guarded in = guarded_new(4 * n_x, 4 * (i_case % 16));
+    float *const x = (float *)(void *)in.data;
+    rng_start("decay_step", i_case);
+    fill_floats(state, n_state, kind);
+    for (size_t step = 0; step < RECUR_STEPS; step++) {
+        fill_floats(x, n_x, kind);
+        maybe_poison(x, n_x);
+        for (size_t k = 0; k < head_dim; k++) x[k] = fabsf(uniform());
+        set->decay_step(&(struct decay_step){.head_dim = head_dim,
+                                             .v_dim = v_dim,
+                                             .state = state,
+                                             .decay = x,
+                                             .q = x + head_dim,
+                                             .k = x + 2 * head_dim,
+                                             .own = i_case % 2 ? x + 3 * head_dim : NULL,
+                                             .v = x + 4 * head_dim,
+                                             .y = y + step * v_dim});
+    }
+    guarded_free(&in);
+    return out;
+}
+
 static void check_recur(const struct kernel_set *set) {
     static const struct {
         const char *name;
         struct output (*run)(const struct kernel_set *, size_t i_case, size_t a, size_t b, enum data kind);
         size_t a[4];
-    } ops[] = {{"conv_step", conv_case, {1, 2, 3, 4}},
-               {"ssm_step", ssm_case, {1, 24, 33, 64}},
-               {"scan_step", scan_case, {1, 24, 33, 64}},
-               {"rank_one_step", rank_one_case, {1, 8, 24, 128}},
-               {"delta_step", delta_case, {1, 8, 24, 128}}};
+    } ops[] = {{"conv_step", conv_case, {1, 2, 3, 4}},      {"ssm_step", ssm_case, {1, 24, 33, 64}},
+               {"scan_step", scan_case, {1, 24, 33, 64}},   {"rank_one_step", rank_one_case, {1, 8, 24, 128}},
+               {"decay_step", decay_case, {1, 8, 24, 128}}, {"delta_step", delta_case, {1, 8, 24, 128}}};
     static const size_t widths[] = {1, 2, 7, 8, 15, 16, 17, 33, 64, 70};
     COVER(conv_step);
     COVER(ssm_step);
     COVER(scan_step);
     COVER(rank_one_step);
+    COVER(decay_step);
     COVER(delta_step);
     for (size_t o = 0; o < COUNT(ops); o++)
         for (size_t i = 0; i < 4 * DATA_N * COUNT(widths) && op_wanted(ops[o].name); i += every()) {

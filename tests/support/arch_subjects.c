@@ -186,6 +186,14 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
       "wkv.head_size=8 attention.decay_lora_rank=5 attention.iclr_lora_rank=8 "
       "attention.value_residual_mix_lora_rank=7 attention.gate_lora_rank=0 token_shift_count=1",
       .without = "time_mix_ln"}},
+    {"a decay of each number and shares of the row before that follow from both",
+     {"rwkv6",
+      "block_count=3 context_length=256 embedding_length=64 feed_forward_length=80 attention.head_count=0 " LAYER
+      "wkv.head_size=16 time_mix_extra_dim=6 time_decay_extra_dim=12 rescale_every_n_layers=2"}},
+    {"the same in Qwen 2's layers, with heads that share keys, which come to the state as much as it decays",
+     {"rwkv6qwen2",
+      "block_count=3 context_length=256 embedding_length=64 feed_forward_length=80 attention.head_count=0 " RMS
+      "attention.head_count_kv=2 wkv.head_size=8 time_mix_extra_dim=5 time_decay_extra_dim=12 token_shift_count=1"}},
     {"states beside attention",
      {"falcon-h1",
       "block_count=2 " COMMON RMS "attention.head_count_kv=2 ssm.conv_kernel=4 ssm.inner_size=96 ssm.state_size=12 "

@@ -4,7 +4,7 @@
 
 #include "tests/support/arch_model.h"
 
-enum { N_ARCH_SUBJECTS = 109, ARCH_SUBJECT_NAME = 32 };
+enum { N_ARCH_SUBJECTS = 111, ARCH_SUBJECT_NAME = 32 };
 
 // n_vocab, type and seed are the test's to fill.
 extern const struct arch_subject {

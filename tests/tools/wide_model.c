@@ -252,6 +252,18 @@ static const struct row {
       "wkv.head_size=64 attention.decay_lora_rank=64 attention.iclr_lora_rank=64 "
       "attention.value_residual_mix_lora_rank=32 attention.gate_lora_rank=128 ",
       .optional = "output.weight"}},
+    {"rwkv6",
+     "shares of the row before that follow from both",
+     {"rwkv6",
+      "block_count=3 context_length=512 embedding_length=256 feed_forward_length=512 attention.head_count=0 vocab_size=320 " LAYER
+      "wkv.head_size=64 time_mix_extra_dim=32 time_decay_extra_dim=64 rescale_every_n_layers=2 ",
+      .optional = "output.weight time_mix_lerp_fused"}},
+    {"rwkv6qwen2",
+     "shares of the row before that follow from both, in Qwen 2's layers",
+     {"rwkv6qwen2",
+      "block_count=2 context_length=512 embedding_length=256 feed_forward_length=512 attention.head_count=0 vocab_size=320 " RMS
+      "attention.head_count_kv=2 wkv.head_size=64 time_mix_extra_dim=32 time_decay_extra_dim=64 token_shift_count=1 ",
+      .optional = "output.weight"}},
     {"arwkv7",
      "rows mixed with those before, in Qwen 2's layers",
      {"arwkv7",

@@ -245,7 +245,7 @@ static const op_fn by_rows[OP_N_KINDS + 1] = {
 static const pieces_fn by_pieces[OP_N_KINDS + 1] = {
     [OP_LINEAR] = linear_run, [OP_EXPERTS] = experts_run, [OP_STORE_KV] = attend_run, [OP_ATTEND] = attend_run,
     [OP_CONV] = recur_run,    [OP_SSM] = recur_run,       [OP_DELTA] = recur_run,     [OP_SCAN] = recur_run,
-    [OP_SHIFT] = recur_run,   [OP_RANK_ONE] = recur_run,
+    [OP_SHIFT] = recur_run,   [OP_RANK_ONE] = recur_run,  [OP_DECAY] = recur_run,
 };
 static const columns_fn by_columns[OP_N_KINDS + 1] = {[OP_ACTIVATE] = columns_activate,
                                                       [OP_GATE] = columns_gate,

@@ -137,6 +137,32 @@ static void rank_one_piece(const struct op_run *x, size_t h) {
     }
 }
 
+static void decay_piece(const struct op_run *x, size_t h) {
+    const struct op *o = &x->o->op;
+    const struct kernel_set *k = x->b->k;
+    const struct recurrence *q = &x->b->p->recurrence;
+    const size_t n = (size_t)q->key_dim, v_dim = (size_t)q->v_dim, n_q = (size_t)q->n_head * n;
+    const float *const own = o->weights.vec;
+    float *const decay = cpu_scratch(x->b, x->i_thread), *const moved = decay + n;
+    for (size_t r = 0; r < x->n_rows; r++) {
+        const float *const row = run_src(x, r), *key = row + 2 * n_q + pair_of(q, h) * n;
+        k->row.exp(row + n_q + h * n, n, 0, decay);
+        k->scale(decay, -1, n);
+        k->row.exp(decay, n, 0, decay);
+        for (size_t i = 0; i < n && !own; i++) moved[i] = fmaf(-key[i], decay[i], key[i]);
+        if (!own) key = moved;
+        k->decay_step(&(struct decay_step){.head_dim = n,
+                                           .v_dim = v_dim,
+                                           .state = state_of(x->b, r, o->state.at + h * v_dim * n, 1, 0, v_dim * n),
+                                           .q = row + h * n,
+                                           .decay = decay,
+                                           .k = key,
+                                           .own = own ? own + h * n : NULL,
+                                           .v = row + 2 * n_q + (size_t)q->n_group * n + pair_of(q, h) * v_dim,
+                                           .y = run_dst(x, r) + h * v_dim});
+    }
+}
+
 void recur_bonus(const struct op_run *x, size_t begin, size_t end) {
     const struct recurrence *q = &x->b->p->recurrence;
     const size_t key_dim = (size_t)q->key_dim, v_dim = (size_t)q->v_dim;
@@ -196,7 +222,8 @@ void recur_run(const struct op_run *x) {
         void (*piece)(const struct op_run *x, size_t i);
     } kinds[OP_N_KINDS] = {[OP_CONV] = {conv_pieces, conv_piece},         [OP_SSM] = {head_pieces, ssm_piece},
                            [OP_SCAN] = {scan_pieces, scan_piece},         [OP_SHIFT] = {conv_pieces, shift_piece},
-                           [OP_RANK_ONE] = {head_pieces, rank_one_piece}, [OP_DELTA] = {head_pieces, delta_piece}};
+                           [OP_RANK_ONE] = {head_pieces, rank_one_piece}, [OP_DECAY] = {head_pieces, decay_piece},
+                           [OP_DELTA] = {head_pieces, delta_piece}};
     const enum op_kind kind = x->o->op.kind;
     const size_t n = kinds[kind].n_pieces(x);
     for (size_t i; (i = atomic_fetch_add_explicit(x->o->claimed, 1, memory_order_relaxed)) < n;)

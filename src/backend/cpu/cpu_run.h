@@ -54,7 +54,7 @@ void linear_run(const struct op_run *x);
 // cpu_attend.c: OP_ATTEND, or OP_STORE_KV and OP_ATTEND together.
 void attend_run(const struct op_run *x);
 
-// cpu_recur.c: OP_CONV, OP_SSM, OP_DELTA
+// cpu_recur.c: ops with a state, and OP_BONUS
 void recur_run(const struct op_run *x);
 void recur_bonus(const struct op_run *x, size_t begin, size_t end);
 

@@ -15,6 +15,7 @@ const struct op_traits cpu_traits[OP_N_KINDS + 1] = {
     [OP_SCAN] = {.claimed = true},           [OP_XIELU] = {.by_columns = true},
     [OP_SHIFT] = {.claimed = true},          [OP_RANK_ONE] = {.claimed = true},
     [OP_BONUS] = {.in_place = true},         [OP_ADD_VECTOR] = {.in_place = true},
+    [OP_DECAY] = {.claimed = true},
 };
 
 bool cpu_keeps_dst(const struct cpu_backend *b, const struct op *o) {

@@ -269,7 +269,7 @@ static rn_status read_routing(struct hf_config *c, const struct json_node *root,
     return RN_OK;
 }
 
-// Ranks of RWKV-7 where none are said, as converters of its checkpoints and of ARWKV's take them.
+// Ranks of RWKV where none are said, as converters of its checkpoints and of ARWKV's and QRWKV6's take them.
 static int32_t wkv_rank(int32_t said, int32_t n_embd, double power, double by, int32_t in_qwen) {
     const double n = round(pow((double)n_embd, power) * by / 32);
     return said ? said : in_qwen ? in_qwen : 32 * (n > 1 ? (int32_t)n : 1);
@@ -279,12 +279,20 @@ static void derive_wkv(struct hf_config *c) {
     struct hparams *hp = &c->raw.hp;
     const bool in_qwen = !c->raw.facts->has_layer_norm;
     const int32_t n = hp->n_embd;
+    hp->n_shift = in_qwen ? 1 : 2;
+    hp->n_ctx_train = 1 << 20; // whatever it was trained with, as converters have it
+    if (c->raw.facts->wkv_mixes) {
+        const bool is_wide = in_qwen ? n >= 4096 : n == 4096;
+        if (hp->wkv_mix_rank == 0) hp->wkv_mix_rank = is_wide ? 64 : 32;
+        if (hp->wkv_decay_rank == 0) hp->wkv_decay_rank = is_wide ? 128 : 64;
+        if (in_qwen && hp->n_head != 0) hp->wkv_head = n / hp->n_head;
+        if (!in_qwen && hp->n_ff == 0) hp->n_ff = (int32_t)((int64_t)n * 7 / 2 / 32 * 32);
+        return;
+    }
     hp->wkv_decay_rank = wkv_rank(hp->wkv_decay_rank, n, 0.5, 1.8, in_qwen ? 64 : 0);
     hp->wkv_rate_rank = wkv_rank(hp->wkv_rate_rank, n, 0.5, 1.8, in_qwen ? 64 : 0);
     hp->wkv_value_rank = wkv_rank(hp->wkv_value_rank, n, 0.5, 1.3, in_qwen ? 32 : 0);
     hp->wkv_gate_rank = c->traits & HF_WKV_GATE ? wkv_rank(hp->wkv_gate_rank, n, 0.8, 0.6, in_qwen ? 128 : 0) : 0;
-    hp->n_shift = in_qwen ? 1 : 2;
-    hp->n_ctx_train = 1 << 20; // whatever it was trained with, as converters have it
 }
 
 // Computes n_ff in architectures where it follows from other members.
@@ -386,7 +394,8 @@ static rn_status check_partial(const struct hf_config *c, rn_error *err) {
 static rn_status check_wkv_eps(const struct hf_config *c, rn_error *err) {
     const struct hparams *hp = &c->raw.hp;
     const double eps = (double)hp->wkv_head * (double)hp->norm_eps;
-    if (!c->raw.facts->wkv || !c->raw.facts->has_layer_norm || fabs(eps - 64e-5) < 1e-6) return RN_OK;
+    if (!c->raw.facts->wkv || c->raw.facts->wkv_mixes || !c->raw.facts->has_layer_norm || fabs(eps - 64e-5) < 1e-6)
+        return RN_OK;
     return fail(err, RN_E_UNSUPPORTED, "%s: %g with heads of %" PRId32 " is not supported; %g is",
                 hparam_name_at(&c->raw, AT(hp.norm_eps)).text, (double)hp->norm_eps, hp->wkv_head,
                 64e-5 / hp->wkv_head);

@@ -152,6 +152,7 @@ static const struct {
     {"rwkv7", "norm_first", "true"},
     {"rwkv7", "norm_bias", "true"},
     {"rwkv7", "attn", "null"},
+    {"rwkv6", "head_size_divisor", "8"},
     {"arwkv7", "wkv_version", "7"},
     {"arwkv7", "wkv_layers", "null", "all"},
 };

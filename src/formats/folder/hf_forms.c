@@ -81,6 +81,16 @@ static uint64_t tiled_qkv(const struct hf_sizes *s, uint64_t r) {
     return r < n_qk ? r : n_qk + tiled_rows(s, r - n_qk);
 }
 
+// Of five for r, k, v, w and g, which of them comes as the one for w, k, v, r and g.
+static uint64_t mixes(const struct hf_sizes *s, uint64_t m) {
+    static const uint8_t from[] = {3, 1, 2, 0, 4};
+    (void)s;
+    return m < sizeof from ? from[m] : m;
+}
+static uint64_t mixes_of_columns(const struct hf_sizes *s, uint64_t c) {
+    return mixes(s, c / s->mix_rank) * s->mix_rank + c % s->mix_rank;
+}
+
 // ---- factors of rows --------------------------------------------------------------------------------------------------------
 
 static double factor(const struct hf_sizes *s, enum hf_factor f) { return (double)s->factors[f]; }
@@ -97,6 +107,7 @@ FACTOR(of_key_bias, factor(s, HF_FACTOR_KEY))
 FACTOR(of_attention_out, factor(s, HF_FACTOR_ATTENTION_OUT))
 FACTOR(of_gate, factor(s, HF_FACTOR_GATE))
 FACTOR(of_down, factor(s, HF_FACTOR_DOWN))
+FACTOR(of_rescale, s->rescale)
 FACTOR(of_ssm_out, factor(s, HF_FACTOR_SSM_OUT))
 
 static double of_ssm_in_bias(const struct hf_sizes *s, uint64_t row) {
@@ -242,6 +253,20 @@ static rn_status columns_of_queries(const struct hf_sizes *s, const struct safet
                 p->n_cols, s->n_head, s->head_dim);
 }
 
+static rn_status columns_of_mixes(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
+                                  rn_error *err) {
+    (void)matrices(s, t, p, err);
+    if (p->n_cols == 5 * s->mix_rank) return RN_OK;
+    return fail(err, RN_E_FORMAT, "%" PRIu64 " columns, where config.json says 5 times %" PRIu64, p->n_cols,
+                s->mix_rank);
+}
+
+static rn_status five_matrices(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
+                               rn_error *err) {
+    (void)matrices(s, t, p, err);
+    return p->n_mats == 5 ? RN_OK : fail(err, RN_E_FORMAT, "%" PRIu64 " matrices, where 5 are expected", p->n_mats);
+}
+
 static rn_status columns_of_pairs(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
                                   rn_error *err) {
     (void)matrices(s, t, p, err);
@@ -291,6 +316,7 @@ struct form {
     enum hf_change change;
     bool turned;    // transposed
     bool by_column; // row_of orders columns, not rows
+    bool by_matrix; // or matrices
     double (*factor_of)(const struct hf_sizes *s, uint64_t row);
     double plus;
 };
@@ -357,6 +383,9 @@ static const struct form forms[HF_N_FORMS] = {
     [HF_TIMES_SSM_IN] = {rows, TIMES(of_ssm_in)},
     [HF_TIMES_SSM_IN_BIAS] = {rows, TIMES(of_ssm_in_bias)},
     [HF_TIMES_SSM_OUT] = {TIMES(of_ssm_out)},
+    [HF_TIMES_RESCALE] = {TIMES(of_rescale)},
+    [HF_TRANSPOSED_MIXES] = {columns_of_mixes, NULL, mixes_of_columns, .turned = true, .by_column = true},
+    [HF_MIXES_TRANSPOSED] = {five_matrices, NULL, mixes, .turned = true, .by_matrix = true},
 };
 
 // Would the factors leave every row as it is?
@@ -390,6 +419,7 @@ rn_status hf_plan(enum hf_form form, const struct hf_sizes *s, const struct safe
     if (t->n_dims == 0) return fail(err, RN_E_FORMAT, "is a single number without a shape");
     *p = (struct hf_plan){.row_of = f->row_of,
                           .by_column = f->by_column,
+                          .by_matrix = f->by_matrix,
                           .change = f->change,
                           .factor_of = f->factor_of,
                           .plus = f->plus,

@@ -45,7 +45,7 @@ enum hf_form {
     HF_STACKED,         // "%e": matrices of all experts, one after the other
     HF_STACKED_CHUNKS,  // "%e": of what groups of experts share (grovemoe)
     HF_STACKED_QUERIES, // "%e": vectors of all heads of queries, one after the other
-    HF_STACKED_MIXES,   // "%m": vectors for each of r, w, k, v, a and, with gates, g (rwkv7), one after the other
+    HF_STACKED_MIXES, // "%m": vectors for each of r, w, k, v, a and, with gates, g (rwkv7), "%w": w, k, v, r, g (rwkv6), one after the other
     HF_STACKED_KEYS,
     HF_WITHOUT_FIRST_TWO, // rows
     HF_FLAT,              // [1, n] -> [n]
@@ -82,6 +82,10 @@ enum hf_form {
     HF_TIMES_SSM_IN,
     HF_TIMES_SSM_IN_BIAS,
     HF_TIMES_SSM_OUT,
+    HF_TIMES_RESCALE, // divided by 2 for each time that what is added to has been halved (rwkv6)
+    // Five blocks [r, k, v, w, g] of columns -> [w, k, v, r, g], turned, and so matrices (rwkv6qwen2)
+    HF_TRANSPOSED_MIXES,
+    HF_MIXES_TRANSPOSED,
     HF_MXFP4, // hf_experts.c: of the tensors NAME_blocks and NAME_scales
     HF_MXFP4_EVEN,
     HF_MXFP4_ODD,
@@ -113,6 +117,8 @@ struct hf_sizes {
     uint64_t nope, value;                        // parts of a head of latent attention
     uint64_t n_expert, n_embd;
     bool head_is_normed;
+    uint64_t mix_rank;                                           // rwkv6
+    double rescale;                                              // rwkv6: of the layer
     const float *factors;                                        // [HF_N_FACTORS]; NULL: not known
     uint64_t key_heads, value_heads, key_dim, value_dim, groups; // of recurrent layers
 };
@@ -129,6 +135,7 @@ struct hf_plan {
     uint64_t (*row_of)(const struct hf_sizes *s,
                        uint64_t row); // which of the rows taken comes as this one; NULL: itself
     bool by_column;                   // row_of is of columns
+    bool by_matrix;                   // row_of is of matrices
     enum hf_change {
         HF_NUMBERS_KEPT,
         HF_NUMBERS_PLUS,

@@ -89,6 +89,8 @@ static const char *read_number(const char *s, int32_t *n) {
 
 bool hf_has_layer(const struct hf_tensor_row *row) { return strstr(row->gguf ? row->gguf : row->name, "%d") != NULL; }
 
+static const char *letters_of(char c) { return c == 'm' ? HF_MIXES : c == 'w' ? HF_MIXES_6 : NULL; }
+
 // A pattern that ends in "*" matches every name with that prefix.
 static bool matches(const char *pattern, const char *name, int32_t *layer, int32_t *expert) {
     *layer = *expert = -1;
@@ -99,10 +101,10 @@ static bool matches(const char *pattern, const char *name, int32_t *layer, int32
             if (*pattern++ != *name++) return false;
             continue;
         }
-        if (pattern[1] == 'm') {
-            const char *const letter = *name ? strchr(HF_MIXES, *name++) : NULL;
+        if (letters_of(pattern[1])) {
+            const char *const letter = *name ? strchr(letters_of(pattern[1]), *name++) : NULL;
             if (!letter) return false;
-            n = (int32_t)(letter - HF_MIXES);
+            n = (int32_t)(letter - letters_of(pattern[1]));
         } else if (!(name = read_number(name, &n))) {
             return false;
         }
@@ -132,8 +134,8 @@ struct hf_name hf_name_of(const char *pattern, int32_t layer, int32_t expert) {
             continue;
         }
         pattern++;
-        if (*pattern == 'm') {
-            n.text[at++] = HF_MIXES[expert];
+        if (letters_of(*pattern)) {
+            n.text[at++] = letters_of(*pattern)[expert];
             continue;
         }
         const int written = snprintf(n.text + at, sizeof n.text - at, "%" PRId32, *pattern == 'd' ? layer : expert);

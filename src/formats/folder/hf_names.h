@@ -58,13 +58,14 @@ enum hf_when {
 };
 #define HF_LATER 0x80000000u // one more: not in the first layer
 
-#define HF_MIXES "rwkvag"
+#define HF_MIXES   "rwkvag"
+#define HF_MIXES_6 "wkvrg"
 
 struct hparam_default;
 
 struct hf_tensor_row {
-    const char
-        *name; // "%d" stands for the layer, "%e" for the expert, "%m" for the letter of HF_MIXES with its number
+    const char *
+        name; // "%d" stands for the layer, "%e" for the expert, "%m" and "%w" for the letter of HF_MIXES and HF_MIXES_6 with its number
     const char *gguf; // NULL: left out; it follows from config.json
     uint32_t when;    // enum hf_when
     enum hf_form form;

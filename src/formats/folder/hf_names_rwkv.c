@@ -1,4 +1,4 @@
-// formats/folder/hf_names_rwkv.c - RWKV: names of fla-org's checkpoints, and of ARWKV's.
+// formats/folder/hf_names_rwkv.c - RWKV: names of fla-org's checkpoints of RWKV-7 and of RWKV's own of RWKV-6, of ARWKV's and of QRWKV6's.
 #include "formats/folder/hf_rows.h"
 
 // What is computed in two steps, and its bias. fla has them as linear layers, others turned. llama.cpp wants shares of the first
@@ -73,11 +73,70 @@ static const struct hf_tensor_row arwkv7[] = {
     GATED_FFN("mlp", "", HF_ALWAYS),
 };
 
+#undef A
+
+#define R "blocks.%d."
+#define A R "attention."
+static const struct hf_tensor_row rwkv6[] = {
+    WEIGHT("embeddings", "token_embd", HF_ALWAYS),
+    WEIGHT("head", "output", HF_ALWAYS),
+    BOTH("ln_out", "output_norm", HF_ALWAYS),
+    BOTH("blocks.0.pre_ln", "token_embd_norm", HF_ALWAYS),
+    BOTH(R "ln1", B "attn_norm", HF_ALWAYS),
+    BOTH(R "ln2", B "attn_norm_2", HF_ALWAYS),
+    BOTH(A "ln_x", B "time_mix_ln", HF_ALWAYS),
+    {A "time_maa_x", B "time_mix_lerp_x.weight", HF_ALWAYS, HF_AS_VECTOR},
+    {A "time_maa_%w", B "time_mix_lerp_fused.weight", HF_ALWAYS, HF_STACKED_MIXES},
+    {A "time_maa_w1", B "time_mix_w1.weight", HF_ALWAYS, HF_TRANSPOSED},
+    {A "time_maa_w2", B "time_mix_w2.weight", HF_ALWAYS, HF_TRANSPOSED},
+    {A "time_decay", B "time_mix_decay.weight", HF_ALWAYS, HF_AS_VECTOR},
+    {A "time_decay_w1", B "time_mix_decay_w1.weight", HF_ALWAYS, HF_TRANSPOSED},
+    {A "time_decay_w2", B "time_mix_decay_w2.weight", HF_ALWAYS, HF_TRANSPOSED},
+    {A "time_faaaa", B "time_mix_first.weight"},
+    WEIGHT(A "receptance", B "time_mix_receptance", HF_ALWAYS),
+    WEIGHT(A "key", B "time_mix_key", HF_ALWAYS),
+    WEIGHT(A "value", B "time_mix_value", HF_ALWAYS),
+    WEIGHT(A "gate", B "time_mix_gate", HF_ALWAYS),
+    WEIGHT(A "output", B "time_mix_output", HF_ALWAYS, HF_TIMES_RESCALE),
+    {R "feed_forward.time_maa_k", B "channel_mix_lerp_k.weight", HF_ALWAYS, HF_AS_VECTOR},
+    {R "feed_forward.time_maa_r", B "channel_mix_lerp_r.weight", HF_ALWAYS, HF_AS_VECTOR},
+    WEIGHT(R "feed_forward.key", B "channel_mix_key", HF_ALWAYS),
+    WEIGHT(R "feed_forward.value", B "channel_mix_value", HF_ALWAYS, HF_TIMES_RESCALE),
+    WEIGHT(R "feed_forward.receptance", B "channel_mix_receptance", HF_ALWAYS),
+};
+#undef A
+#undef R
+
+#define A L "self_attn."
+static const struct hf_tensor_row rwkv6qwen2[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    {A "time_maa_x", B "time_mix_lerp_x.weight", HF_ALWAYS, HF_AS_VECTOR},
+    {A "time_maa_%w", B "time_mix_lerp_fused.weight", HF_ALWAYS, HF_STACKED_MIXES},
+    {A "time_maa_w1", B "time_mix_w1.weight", HF_ALWAYS, HF_TRANSPOSED_MIXES},
+    {A "time_maa_w2", B "time_mix_w2.weight", HF_ALWAYS, HF_MIXES_TRANSPOSED},
+    {A "time_decay", B "time_mix_decay.weight", HF_ALWAYS, HF_AS_VECTOR},
+    {A "time_decay_w1", B "time_mix_decay_w1.weight", HF_ALWAYS, HF_TRANSPOSED},
+    {A "time_decay_w2", B "time_mix_decay_w2.weight", HF_ALWAYS, HF_TRANSPOSED},
+    WEIGHT(A "q_proj", B "time_mix_receptance", HF_ALWAYS),
+    WEIGHT(A "k_proj", B "time_mix_key", HF_ALWAYS),
+    WEIGHT(A "v_proj", B "time_mix_value", HF_ALWAYS),
+    BIAS(A "q_proj", B "time_mix_receptance", HF_OPTIONAL),
+    BIAS(A "k_proj", B "time_mix_key", HF_OPTIONAL),
+    BIAS(A "v_proj", B "time_mix_value", HF_OPTIONAL),
+    WEIGHT(A "gate", B "time_mix_gate", HF_ALWAYS),
+    WEIGHT(A "o_proj", B "time_mix_output", HF_ALWAYS),
+    GATED_FFN("mlp", "", HF_ALWAYS),
+};
+#undef A
+
 static const struct hf_alias rwkv7_aliases[] = {{AT(hp.wkv_head), "head_dim"}};
 
 static const struct hf_arch archs[] = {
     {"RWKV7ForCausalLM", "rwkv7", "rwkv7", "model.", "sqrelu relu2", HF_UNTIED | HF_WKV_GATE, TENSORS(rwkv7),
      ALIASES(rwkv7_aliases)},
+    {"Rwkv6ForCausalLM", "rwkv6", "rwkv6", "rwkv.", "sqrelu relu2", HF_UNTIED, TENSORS(rwkv6)},
+    {"RWKV6Qwen2ForCausalLM", "rwkv6qwen2", "rwkv6qwen2", "model.", SILU, HF_UNTIED, TENSORS(rwkv6qwen2)},
     {"RwkvHybridForCausalLM", "rwkv_hybrid", "arwkv7", "model.", SILU, HF_UNTIED | HF_WKV_GATE, TENSORS(arwkv7)},
 };
 const struct hf_arch_list hf_archs_rwkv = {archs, sizeof archs / sizeof *archs};

@@ -9,7 +9,7 @@ static const uint8_t *number_at(const struct hf_plan *p, const uint8_t *mat, siz
 }
 
 static uint64_t ordered(const struct hf_plan *p, const struct hf_sizes *s, bool of_columns, uint64_t i) {
-    return p->row_of && p->by_column == of_columns ? p->row_of(s, i) : i;
+    return p->row_of && !p->by_matrix && p->by_column == of_columns ? p->row_of(s, i) : i;
 }
 
 // Copies the numbers of one row of the result to out, in the folder's type.
@@ -22,7 +22,7 @@ static void take_row(const struct hf_plan *p, const struct hf_sizes *s, const ui
     }
     for (uint64_t k = 0; k < n; k++) {
         const uint8_t *from = p->turned
-                                  ? number_at(p, mat, n_bytes, k, row)
+                                  ? number_at(p, mat, n_bytes, k, ordered(p, s, true, row))
                                   : number_at(p, mat, n_bytes, ordered(p, s, false, row), ordered(p, s, true, k));
         memcpy(out + k * n_bytes, from, n_bytes);
     }
@@ -69,7 +69,7 @@ void hf_plan_run(const struct hf_plan *p, const struct hf_sizes *s, enum tensor_
     const uint64_t rows = p->turned ? p->cols_taken : p->rows_taken, cols = p->turned ? p->rows_taken : p->cols_taken;
     const size_t row_bytes = (size_t)cols * (p->change == HF_NUMBERS_KEPT ? n_bytes : sizeof(float));
     for (uint64_t m = 0; m < p->n_mats; m++) {
-        const uint8_t *mat = src + m * p->n_rows * p->n_cols * n_bytes;
+        const uint8_t *mat = src + (p->by_matrix ? p->row_of(s, m) : m) * p->n_rows * p->n_cols * n_bytes;
         for (uint64_t r = 0; r < rows; r++, dst += row_bytes) {
             if (p->change == HF_NUMBERS_KEPT)
                 take_row(p, s, mat, n_bytes, r, dst);

@@ -163,6 +163,14 @@ static rn_status judge_unused(struct hf_reader *r, const struct hf_found *f) {
 
 // ---- one tensor ---------------------------------------------------------------------------------
 
+// What is added to a layer is halved after every nth one: what comes to it is, too (rwkv6).
+static double rescale_of(const struct hparams *hp, const struct layer_hparams *l) {
+    double by = 1;
+    for (const struct layer_hparams *at = hp->layers; l && hp->wkv_halved_every && at < l; at++)
+        if (at->flags & LAYER_HALVED) by /= 2;
+    return by;
+}
+
 struct hf_sizes hf_sizes_of(const struct hparams *hp, const struct layer_hparams *l) {
     const int32_t value_dim = hp->ssm_n_head ? hp->ssm_d_inner / hp->ssm_n_head : 0;
     return (struct hf_sizes){.n_head = (uint64_t)(l ? l->n_head : hp->n_head),
@@ -173,6 +181,8 @@ struct hf_sizes hf_sizes_of(const struct hparams *hp, const struct layer_hparams
                              .value = (uint64_t)hp->mla_head_dim_v,
                              .n_expert = (uint64_t)hp->n_expert,
                              .n_embd = (uint64_t)hp->n_embd,
+                             .mix_rank = (uint64_t)hp->wkv_mix_rank,
+                             .rescale = rescale_of(hp, l),
                              .key_heads = (uint64_t)hp->ssm_n_group,
                              .value_heads = (uint64_t)hp->ssm_n_head,
                              .key_dim = (uint64_t)hp->ssm_d_state,

@@ -85,6 +85,7 @@ struct arch_facts {
     bool has_xielu;            // its activation is xIELU, with numbers of each layer
     bool scans;                // states are Mamba's, each channel with time steps of its own
     bool wkv;                  // states are RWKV's
+    bool wkv_mixes;            // of its sixth version, which computes a row's shares of the one before
     float router_margin;       // hparams.router_margin
     bool may_norm_after;       // norms_after and n_embd_token are possible
     bool short_conv;           // its recurrent layers are convolutions n_embd wide

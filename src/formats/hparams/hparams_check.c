@@ -34,6 +34,7 @@ static rn_status check_counts(struct raw_hparams *raw, rn_error *err) {
         return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " layers",
                     hparam_name_at(raw, AT(hp.n_deepstack)).text, hp->n_deepstack, hp->n_layer);
     if (raw->facts->recurrent == RECURRENT_ALL) {
+        if (raw->facts->wkv_mixes && !raw->facts->has_layer_norm) hp->ssm_n_group = hp->n_head_kv; // rwkv6qwen2
         hp->n_head = hp->n_head_kv = hp->head_dim = 0;
         if (!raw->facts->wkv) hp->n_ff = 0;
         return RN_OK;

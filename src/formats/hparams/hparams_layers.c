@@ -104,6 +104,7 @@ static void set_kinds(struct raw_hparams *raw) {
         if (!raw->says_experts) flag(layer, LAYER_EXPERTS, hparams_has_experts(raw, l));
         if (raw->facts->recurrent == RECURRENT_ALL) flag(layer, LAYER_NO_FFN, !raw->facts->wkv);
         if (raw->facts->wkv) flag(layer, LAYER_FIRST, l == 0);
+        if (raw->hp.wkv_halved_every > 0) flag(layer, LAYER_HALVED, (l + 1) % raw->hp.wkv_halved_every == 0);
         if (raw->facts->recurrent == RECURRENT_IN_TURN) set_block(raw, layer);
         if (raw->facts->recurrent == RECURRENT_BESIDE) flag(layer, LAYER_BESIDE, true);
         if (raw->facts->omits_blocks) set_omitted(layer);

@@ -45,10 +45,12 @@ static rn_status check_scan(struct raw_hparams *raw, rn_error *err) {
 // RWKV: a head's state has a row of its width for each of its keys; a block keeps the row before.
 static rn_status check_wkv(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
-    static const size_t needed[] = {AT(hp.n_ff), AT(hp.wkv_head), AT(hp.wkv_decay_rank), AT(hp.wkv_rate_rank),
-                                    AT(hp.wkv_value_rank)};
+    static const size_t of_6[] = {AT(hp.wkv_mix_rank), 0}, of_7[] = {AT(hp.wkv_rate_rank), AT(hp.wkv_value_rank)};
+    const bool is_6 = raw->facts->wkv_mixes;
+    const size_t needed[] = {AT(hp.n_ff), AT(hp.wkv_head), AT(hp.wkv_decay_rank), (is_6 ? of_6 : of_7)[0],
+                             (is_6 ? of_6 : of_7)[1]};
     if (hp->n_ff == 0 && raw->facts->ff_is_4x) hp->n_ff = 4 * hp->n_embd;
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+    for (size_t i = 0; i < sizeof needed / sizeof *needed - is_6; i++)
         if (hparam_get(raw, hparam_row_at(needed[i])) == 0) return missing(raw, needed[i], err);
     if (hp->n_embd % hp->wkv_head != 0)
         return fail(err, RN_E_FORMAT, "%s: %" PRId32 " does not divide the embedding's width, %" PRId32,
@@ -56,8 +58,16 @@ static rn_status check_wkv(struct raw_hparams *raw, rn_error *err) {
     hp->ssm_d_conv = 2;
     hp->ssm_d_inner = hp->n_embd;
     hp->ssm_d_state = hp->wkv_head;
-    hp->ssm_n_head = hp->ssm_n_group = hp->n_embd / hp->wkv_head;
-    return RN_OK;
+    hp->ssm_n_head = hp->n_embd / hp->wkv_head;
+    if (hp->ssm_n_group == 0 || !is_6 || raw->facts->has_layer_norm) hp->ssm_n_group = hp->ssm_n_head;
+    if (is_6)
+        hp->wkv_rate_rank = hp->wkv_value_rank = hp->wkv_gate_rank = 0;
+    else
+        hp->wkv_mix_rank = 0;
+    if (!is_6 || !raw->facts->has_layer_norm) hp->wkv_halved_every = 0;
+    if (hp->ssm_n_head % hp->ssm_n_group == 0) return RN_OK;
+    return fail(err, RN_E_FORMAT, "%s: %" PRId32 " does not divide the number of heads, %" PRId32,
+                hparam_name_at(raw, AT(hp.n_head_kv)).text, hp->ssm_n_group, hp->ssm_n_head);
 }
 
 rn_status hparams_check_states(struct raw_hparams *raw, rn_error *err) {
@@ -65,11 +75,12 @@ rn_status hparams_check_states(struct raw_hparams *raw, rn_error *err) {
     static const size_t needed[] = {AT(hp.ssm_d_conv), AT(hp.ssm_d_state), AT(hp.ssm_n_head), AT(hp.ssm_n_group)};
     if (raw->facts->recurrent == RECURRENT_NONE) {
         hp->ssm_d_conv = hp->ssm_d_inner = hp->ssm_d_state = hp->ssm_n_head = hp->ssm_n_group = 0;
-        hp->wkv_head = hp->n_shift = 0;
+        hp->wkv_head = hp->n_shift = hp->wkv_mix_rank = hp->wkv_halved_every = 0;
         return RN_OK;
     }
     if (raw->facts->wkv) return check_wkv(raw, err);
     hp->wkv_head = hp->n_shift = hp->wkv_decay_rank = hp->wkv_rate_rank = hp->wkv_value_rank = hp->wkv_gate_rank = 0;
+    hp->wkv_mix_rank = hp->wkv_halved_every = 0;
     if (raw->facts->short_conv) return check_short_conv(raw, err);
     if (raw->facts->scans) return check_scan(raw, err);
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
