@@ -57,12 +57,21 @@ static struct binding *binding_of(struct model *m, int32_t layer, enum role role
     return &m->bindings[(size_t)(layer + 1) * N_ROLES + role];
 }
 
+// Layers of another program have that one's keys.
+static rn_status set_keys(struct model *m, int32_t layer, const struct matrix *from, struct matrix *to,
+                          rn_error *err) {
+    if (!m->layers) return make_keys(m, layer, from, to, err);
+    *to = m->base->matrices[model_binding(m->base, m->layers[layer], ROLE_K_HEADS)->matrix];
+    to->is_borrowed = true;
+    return RN_OK;
+}
+
 static rn_status split_layer(struct model *m, int32_t layer, rn_error *err) {
     const struct binding *const both = binding_of(m, layer, ROLE_KV_HEADS);
     const size_t *const dims = model_dims(m, layer);
     if (!both->present) return RN_OK;
     struct matrix *const values = &m->matrices[both->matrix], from = *values;
-    const rn_status st = make_keys(m, layer, &from, &m->matrices[m->p.n_matrices], err);
+    const rn_status st = set_keys(m, layer, &from, &m->matrices[m->p.n_matrices], err);
     if (st != RN_OK) return st;
     *binding_of(m, layer, ROLE_K_HEADS) = (struct binding){.present = true, .matrix = (int32_t)m->p.n_matrices++};
     values->name = name_of(m, layer, "values");

@@ -395,15 +395,23 @@ static bool reads(const struct arch *a, enum role matrix) {
 
 void part_borrow(struct model *m) {
     static const enum role matrices[PART_MOST_BORROWED] = {ROLE_TOKEN_EMBD, ROLE_OUTPUT};
-    static const enum role vectors[] = {ROLE_OUTPUT_NORM, ROLE_OUTPUT_BIAS, ROLE_ROPE_FREQS, ROLE_ROPE_SHORT,
-                                        ROLE_ROPE_LONG};
+    static const struct {
+        enum role role;
+        bool by_pair; // it has a number for each pair that the base's heads rotate
+    } vectors[] = {{ROLE_OUTPUT_NORM},
+                   {ROLE_OUTPUT_BIAS},
+                   {ROLE_ROPE_FREQS, true},
+                   {ROLE_ROPE_SHORT, true},
+                   {ROLE_ROPE_LONG, true}};
     const struct model *base = m->base;
-    const bool has_head = m->bindings[ROLE_OUTPUT].present;
+    const bool has_head = m->bindings[ROLE_OUTPUT].present, same_pairs = m->h->n_rot == base->h->n_rot;
     for (size_t i = 0; m->layers && i < m->p.n_matrices; i++) m->matrices[i].is_borrowed = true;
     if (m->layers) return;
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        if (!m->bindings[vectors[i]].present && !(vectors[i] == ROLE_OUTPUT_BIAS && has_head))
-            m->bindings[vectors[i]] = base->bindings[vectors[i]];
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct binding *const b = &m->bindings[vectors[i].role];
+        if (b->present || (vectors[i].by_pair && !same_pairs)) continue;
+        if (!(vectors[i].role == ROLE_OUTPUT_BIAS && has_head)) *b = base->bindings[vectors[i].role];
+    }
     for (size_t i = 0; i < PART_MOST_BORROWED; i++) {
         struct binding *b = &m->bindings[matrices[i]];
         if (b->present || !base->bindings[matrices[i]].present || !reads(m->arch, matrices[i])) continue;

@@ -28,7 +28,7 @@ static bool bench_open(struct bench *b, enum tensor_type type, enum cpu_set set,
     struct tiny_model m = tiny_model_default();
     rn_error err = {0};
     size_t n;
-    const bool wide = tensor_type_info(type)->block_len > 96;
+    const bool wide = tensor_type_info(type)->block_len > 32;
     m.n_embd = wide ? 256 : 96, m.n_head = 4, m.n_head_kv = 2, m.n_ff = wide ? 512 : 160, m.n_vocab = 50;
     m.vocab = TINY_NO_VOCAB, m.type = type;
     *b = (struct bench){.bytes = tiny_model_bytes(&m, &n), .set = kernel_set_get(set), .codec = codec};

@@ -61,7 +61,7 @@ static bool merge(const struct paths *p) {
 // What a matrix is called behind the layer's number; false: no matrix of a layer.
 static bool kind_of(const struct tensor_view *t, char out[NAME_BYTES]) {
     const char *const at = strncmp(t->name, "blk.", 4) == 0 ? strchr(t->name + 4, '.') : NULL;
-    if (!at || t->n_dims < 2 || !strstr(at, ".weight") || strstr(at, "norm")) return false;
+    if (!at || t->n_dims < 2 || t->n_dims > 3 || !strstr(at, ".weight") || strstr(at, "norm")) return false;
     snprintf(out, NAME_BYTES, "%s", at);
     return true;
 }

@@ -74,7 +74,7 @@ TEST(modules_that_nothing_here_computes_are_refused_by_name) {
         const char *why, *modules, *pooling, *want;
     } rows[] = {
         {"a dense layer", "[" TRANSFORMER "," POOLING "," DENSE "]", "{\"pooling_mode\": \"mean\"}",
-         "dir/modules.json: module 2: Dense is not supported behind llama; behind gemma-embedding it is"},
+         "dir/modules.json: module 2: Dense is not supported behind llama; behind gemma-embedding and t5encoder it is"},
         {"a class that only ends alike", "[" MODULE("", "x.NoTransformer") "]", NULL, "module 0: x.NoTransformer in"},
         {"the model in a folder of its own", "[" MODULE("0_Transformer", "x.Transformer") "]", NULL,
          "in folder \"0_Transformer\" is not supported"},

@@ -4,6 +4,7 @@
 #include "formats/folder/hf_names.h"
 #include "formats/folder/hf_wrappers.h"
 #include "formats/hparams/arch_facts.h"
+#include "formats/refusals.h"
 #include "model/archs.h"
 #include "tests/check.h"
 #include "tests/support/golden.h"
@@ -208,6 +209,25 @@ static void put_encoders(FILE *to) {
     }
 }
 
+static const char refused_head[] = "\n"
+                                   "## Refused, and why\n"
+                                   "\n"
+                                   "| names and classes | reason |\n"
+                                   "|---|---|\n";
+
+static void put_refused(FILE *to) {
+    const char *all, *reason;
+    fputs(refused_head, to);
+    for (size_t i = 0; (reason = refusal_at(i, &all)); i++) {
+        const char *separator = "| ";
+        for (const char *at = all + 1; *at; at += strcspn(at, " ") + 1) {
+            fprintf(to, "%s`%.*s`", separator, (int)strcspn(at, " "), at);
+            separator = ", ";
+        }
+        fprintf(to, " | %s |\n", reason);
+    }
+}
+
 static char *page(void) {
     size_t n = 0;
     char *text = NULL;
@@ -231,6 +251,7 @@ static char *page(void) {
     put_below(to, wide, archs);
     put_encoders(to);
     put_wrappers(to);
+    put_refused(to);
     fclose(to);
     json_decref(wide);
     json_decref(archs);
@@ -248,6 +269,36 @@ TEST(the_page_of_models_is_what_the_tables_say) {
     if (got) CHECK(strcmp(got, want) == 0);
     free(got);
     free(want);
+}
+
+// The 126 names of architectures that GGUF's library had in 2026.
+static const char gguf_names[] =
+    " clip llama llama4 deci falcon baichuan grok gpt2 gptj gptneox mpt starcoder refact bert "
+    "modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2 jina-bert-v3 eurobert bloom stablelm "
+    "qwen qwen2 qwen2moe qwen2vl qwen3 qwen3moe qwen3next qwen3vl qwen3vlmoe qwen35 qwen35moe phi2 phi3 "
+    "phimoe plamo plamo2 plamo3 codeshell orion internlm2 minicpm minicpm3 gemma gemma2 gemma3 gemma3n "
+    "gemma4 gemma-embedding starcoder2 rwkv6 rwkv6qwen2 rwkv7 arwkv7 mamba mamba2 jamba xverse command-r "
+    "cohere2 dbrx olmo olmo2 olmoe openelm arctic deepseek deepseek2 deepseek2-ocr chatglm glm4 glm4moe "
+    "glm-dsa bitnet t5 t5encoder jais jais2 nemotron nemotron_h nemotron_h_moe exaone exaone4 exaone-moe "
+    "granite granitemoe granitehybrid chameleon wavtokenizer-dec plm bailingmoe bailingmoe2 dots1 arcee "
+    "afmoe ernie4_5 ernie4_5-moe falcon-h1 hunyuan-moe hunyuan-dense hunyuan_vl smollm3 gpt-oss lfm2 "
+    "lfm2moe dream smallthinker llada llada-moe seed_oss grovemoe apertus minimax-m2 cogvlm rnd1 "
+    "pangu-embedded mistral3 mistral4 paddleocr mimo2 step35 llama-embed maincoder kimi-linear ";
+
+TEST(each_name_of_an_architecture_in_gguf_runs_or_is_refused_with_a_reason) {
+    int n_all = 0, n_run = 0;
+    for (const char *at = gguf_names + 1; *at; at += strcspn(at, " ") + 1) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
+        check_note("%s", name);
+        int i = 0;
+        while (i < N_NAMES && strcmp(names[i], name) != 0) i++;
+        CHECK((i < N_NAMES) == !refusal_reason(name, strlen(name)));
+        n_run += i < N_NAMES;
+        n_all++;
+    }
+    CHECK_INT(n_all, 126);
+    CHECK_INT(n_run, 113);
 }
 
 // ---- the tables -----------------------------------------------------------------------------------------------------

@@ -31,7 +31,8 @@ uint8_t *made_adapter_bytes(const struct made_adapter *m, const package *base, s
     if (m->alpha != 0) gb_f32(&b, "adapter.lora.alpha", m->alpha);
     for (size_t i = 0; i < package_n_tensors(base); i++) {
         const struct tensor_view *t = package_tensor_at(base, i);
-        if (t->n_dims < 2 || strncmp(t->name, "blk.", 4) != 0 || !strstr(t->name, ".weight")) continue;
+        if (t->n_dims < 2 || t->n_dims > 3 || strncmp(t->name, "blk.", 4) != 0 || !strstr(t->name, ".weight"))
+            continue;
         if (strstr(t->name, "norm") || (m->only && !strstr(t->name, m->only))) continue;
         const uint64_t a[] = {t->ne[0], (uint64_t)m->rank, t->ne[2]}, out[] = {(uint64_t)m->rank, t->ne[1], t->ne[2]};
         put(&b, t->name, ".lora_a", a, t->n_dims, m->seed * 1000 + i);

@@ -55,6 +55,9 @@ static rn_status check_wkv(struct raw_hparams *raw, rn_error *err) {
     if (hp->n_embd % hp->wkv_head != 0)
         return fail(err, RN_E_FORMAT, "%s: %" PRId32 " does not divide the embedding's width, %" PRId32,
                     hparam_name_at(raw, AT(hp.wkv_head)).text, hp->wkv_head, hp->n_embd);
+    if (hp->n_shift < 2 && raw->facts->has_layer_norm)
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 ", must be 2: both blocks of a layer read the row before, too",
+                    hparam_name_at(raw, AT(hp.n_shift)).text, hp->n_shift);
     hp->ssm_d_conv = 2;
     hp->ssm_d_inner = hp->n_embd;
     hp->ssm_d_state = hp->wkv_head;
