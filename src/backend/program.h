@@ -34,6 +34,9 @@ struct matrix {
     const uint8_t *data;
     const struct file_map *file; // the file that holds data; NULL: none
     size_t n_slices, slice_bytes;
+    // [n_slices] what the products of each slice are multiplied with, before anything is added; NULL: nothing. Of matrices that ops multiply
+    // with (op_multiplies()) only.
+    const float *factors;
     // of a part: it is a matrix of the model that the part stands on (backend_spec.base)
     bool is_borrowed;
 };

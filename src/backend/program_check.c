@@ -150,6 +150,8 @@ static rn_status check_matrix(const struct program *p, const struct op *o, rn_er
     if ((size_t)o->weights.matrix >= p->n_matrices)
         return fail(err, RN_E_INTERNAL, "there is no matrix %d", o->weights.matrix);
     const struct matrix *m = &p->matrices[o->weights.matrix];
+    if (m->factors && !op_multiplies(o->kind))
+        return fail(err, RN_E_INTERNAL, "matrix %s has factors, which are of products", m->name);
     if (o->kind != OP_LINEAR) return RN_OK;
     const size_t n = o->linear.by_head ? m->n_slices : 1;
     const size_t made = (n - 1) * (size_t)o->heads.dst.stride + m->n_out;

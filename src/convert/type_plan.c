@@ -154,6 +154,22 @@ static rn_status check_requantize(const struct planner *l, const struct tensor_p
                 plan->t->name, tensor_type_info(from)->name, tensor_type_info(plan->type)->name);
 }
 
+// NVFP4 is only read (docs/quantize.md). A factor of a matrix (model/bind.c) would be one of the change, too; gemma4's is of the expert's
+// output with all that adapters add.
+static rn_status check_written(const struct planner *l, const struct tensor_plan *plan) {
+    const struct tensor_type_info *const type = tensor_type_info(plan->type);
+    const char *const name = plan->t->name, *const end = strstr(name, ".weight");
+    char scale[128];
+    if ((plan->is_merged || plan->type != plan->t->type) && !type->quantize_row)
+        return fail(l->err, RN_E_UNSUPPORTED,
+                    "tensor %s: %s is read, but not written: choose another type for it (--keep)", name, type->name);
+    if (!plan->is_merged || !end || strcmp(package_hparams(l->p)->arch, "gemma4") == 0) return RN_OK;
+    snprintf(scale, sizeof scale, "%.*s.scale", (int)(end - name), name);
+    if (!package_tensor(l->p, scale)) return RN_OK;
+    return fail(l->err, RN_E_UNSUPPORTED, "tensor %s: has the factor %s, and cannot be merged with an adapter", name,
+                scale);
+}
+
 static rn_status find_importance(struct planner *l, struct tensor_plan *plan) {
     const struct tensor_view *t = plan->t;
     const struct imatrix_entry *e = l->r->imatrix ? imatrix_find(l->r->imatrix, t->name) : NULL;
@@ -219,6 +235,7 @@ rn_status plan_types(const package *p, const struct plan_request *r, struct aren
         // A matrix that an adapter changes is written anew, also where its type stays.
         plan->is_merged = r->merges && merges_change(r->merges, plan->t->name);
         if (st == RN_OK) st = check_requantize(&l, plan);
+        if (st == RN_OK) st = check_written(&l, plan);
         if (st == RN_OK) st = find_importance(&l, plan);
     }
     return st == RN_OK ? check_all_used(&l) : st;

@@ -143,6 +143,52 @@ static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, in
     return RN_OK;
 }
 
+// ---- factors of matrices --------------------------------------------------------------------------------------------
+
+// What files have beside a matrix NAME.weight in NVFP4, by llama.cpp's names: NAME.scale, the factor of its products or of those of each
+// slice; and NAME.input_scale, which rounds activations to FP4 where hardware multiplies these. That is not done here. NULL: there is none
+// that no role has. Rows of embeddings are not products: theirs stay unused, which is an error.
+static const struct tensor_view *beside_matrix(const struct model *m, const struct matrix *w, const char *what,
+                                               bool *used) {
+    char name[128];
+    const size_t n = strlen(w->name), n_end = strlen(".weight");
+    if (n < n_end || strcmp(w->name + n - n_end, ".weight") != 0 || strstr(w->name, "_embd.")) return NULL;
+    snprintf(name, sizeof name, "%.*s%s", (int)(n - n_end), w->name, what);
+    const struct tensor_view *const t = package_tensor(m->pkg, name);
+    if (!t || used[t - package_tensor_at(m->pkg, 0)]) return NULL;
+    used[t - package_tensor_at(m->pkg, 0)] = true;
+    return t;
+}
+
+static rn_status bind_factors(struct model *m, struct matrix *w, const struct tensor_view *t, rn_error *err) {
+    const uint64_t n = t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3];
+    if (n != 1 && n != w->n_slices)
+        return fail(err, RN_E_FORMAT, "%s: tensor %s has %" PRIu64 " numbers, where %s needs 1 or %zu",
+                    package_path(m->pkg), t->name, n, w->name, w->n_slices);
+    float *const factors = arena_alloc(&m->mem, w->n_slices * sizeof *factors);
+    if (!factors) return model_no_memory(m, err);
+    tensor_type_info(t->type)->dequantize_row(t->data, factors, (size_t)n);
+    for (size_t i = (size_t)n; i < w->n_slices; i++) factors[i] = factors[0];
+    w->factors = factors;
+    return RN_OK;
+}
+
+// After all roles are bound: gemma4 has tensors of its own with such names. Matrices of one tensor lie side by side.
+static rn_status bind_all_factors(struct model *m, bool *used, rn_error *err) {
+    rn_status st = RN_OK;
+    for (size_t i = 0; st == RN_OK && i < m->p.n_matrices; i++) {
+        struct matrix *const w = &m->matrices[i];
+        if (i && w->name == w[-1].name) {
+            w->factors = w[-1].factors;
+            continue;
+        }
+        const struct tensor_view *const t = beside_matrix(m, w, ".scale", used);
+        if (t) st = bind_factors(m, w, t, err);
+        beside_matrix(m, w, ".input_scale", used);
+    }
+    return st;
+}
+
 // ---- all tensors ----------------------------------------------------------------------------------------------------
 
 // Tensors that the program does not need: rotary frequencies that old converters wrote, which follow from rope_theta; and the matrix of
@@ -198,6 +244,7 @@ rn_status model_bind(struct model *m, rn_error *err) {
     rn_status st = used && m->bindings && m->matrices ? RN_OK : model_no_memory(m, err);
     for (size_t i = 0; st == RN_OK && i < n_bindings; i++) m->bindings[i] = (struct binding){.matrix = -1};
     if (st == RN_OK) st = bind_specs(m, used, err);
+    if (st == RN_OK) st = bind_all_factors(m, used, err);
     if (st == RN_OK) st = check_all_used(m, used, err);
     mem_free(used);
     return st;

@@ -1,4 +1,4 @@
-// tensor/block_rows.c - dequantizes rows of the types with blocks of 32.
+// tensor/block_rows.c - dequantizes rows of the types of blocks.h.
 #include "tensor/blocks.h"
 #include "tensor/rows.h"
 #include <stdbool.h>
@@ -41,6 +41,11 @@ void q1_0_dequantize_row(const void *src, float *dst, size_t n) {
 }
 void q2_0_dequantize_row(const void *src, float *dst, size_t n) {
     dequantize_parts(q2_0_unpack, Q2_0_BYTES, Q2_0_LEN / BLOCK_32, src, dst, n);
+}
+
+void nvfp4_dequantize_row(const void *src, float *dst, size_t n) {
+    const uint8_t *p = src;
+    for (size_t i = 0; i < n; i += NVFP4_LEN, p += NVFP4_BYTES) nvfp4_unpack(p, dst + i);
 }
 
 // Exact in any floating-point mode: with the two smallest scales a value may be denormal, which arithmetic would flush to zero.

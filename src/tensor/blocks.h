@@ -1,5 +1,5 @@
 // tensor/blocks.h - the layouts of GGUF's types with blocks of 32, and of Q1_0 and Q2_0, whose blocks are four and two of these
-// with one scale; and how to unpack them.
+// with one scale, and of NVFP4, whose blocks are four parts of 16 numbers; and how to unpack them.
 //
 //   Q8_0    34 bytes  d | q[0] .. q[31] int8                              value n = d * q[n]
 //   Q4_0    18 bytes  d | nibbles                                         value n = d * (nibble - 8)
@@ -10,9 +10,10 @@
 //   MXFP4   17 bytes  e | nibbles                                         value n = 2^(e - 128) * mxfp4_values[nibble]
 //   Q1_0    18 bytes  d | 128 bits, bit n for number n                    value n = d where the bit is set, else -d
 //   Q2_0    18 bytes  d | 64 times two bits, the lowest of a byte first   value n = d * (two bits - 1)
+//   NVFP4   36 bytes  s[0] .. s[3] | nibbles of each part                 value n = s[n / 16] / 2 * mxfp4_values[nibble]
 //
-// d and m are F16, e is one byte. Nibbles take 16 bytes: the low nibble of byte i is number i, the
-// high one is number i + 16. Blocks may be unaligned: fields are read byte by byte.
+// d and m are F16, e is one byte, s is E4M3 without a sign. Nibbles take 16 bytes: the low nibble of byte i is number i, the
+// high one is number i + 16; a part of NVFP4 has 8 bytes, of numbers i and i + 8. Blocks may be unaligned: fields are read byte by byte.
 #ifndef RN_TENSOR_BLOCKS_H
 #define RN_TENSOR_BLOCKS_H
 
@@ -31,10 +32,13 @@ enum {
     Q1_0_LEN = 128,
     Q1_0_BYTES = 18,
     Q2_0_LEN = 64,
-    Q2_0_BYTES = 18
+    Q2_0_BYTES = 18,
+    NVFP4_LEN = 64,
+    NVFP4_PART = 16,
+    NVFP4_BYTES = 36
 };
 
-// The 16 values of IQ4_NL and IQ4_XS; the E2M1 values of MXFP4 times 2.
+// The 16 values of IQ4_NL and IQ4_XS; the E2M1 values of MXFP4 and NVFP4 times 2.
 static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 static const int8_t mxfp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
@@ -121,6 +125,21 @@ static inline void q1_0_unpack(const uint8_t *p, size_t part, struct block_32 *b
 static inline void q2_0_unpack(const uint8_t *p, size_t part, struct block_32 *b) {
     b->d = load_half(p);
     for (int i = 0; i < BLOCK_32; i++) b->q[i] = (int8_t)((p[2 + 8 * part + (size_t)i / 4] >> i % 4 * 2 & 3) - 1);
+}
+
+// Half of a scale. The highest bit is not read; 127, which is no number, counts as 0 (255 does not), as in the reference.
+static inline float nvfp4_scale(uint8_t s) {
+    const uint32_t e = s >> 3 & 15, m = s & 7;
+    if (s == 127) return 0;
+    return e ? (float)(8 + m) * f32_from_bits((e + 116) << 23) : (float)m * 0x1p-10f;
+}
+// The values of a block. Each is exact in BF16: a product of at most 15 and 12 times a power of two from 2^-10 to 2^4.
+static inline void nvfp4_unpack(const uint8_t *p, float *values) {
+    for (int n = 0; n < NVFP4_LEN; n++) {
+        const int part = n / NVFP4_PART, i = n % NVFP4_PART;
+        const uint8_t byte = p[4 + 8 * part + i % 8];
+        values[n] = nvfp4_scale(p[part]) * (float)mxfp4_values[i < 8 ? byte & 15 : byte >> 4];
+    }
 }
 
 #endif

@@ -34,6 +34,7 @@ void iq1_s_dequantize_row(const void *src, float *dst, size_t n);
 void iq1_m_dequantize_row(const void *src, float *dst, size_t n);
 void q1_0_dequantize_row(const void *src, float *dst, size_t n);
 void q2_0_dequantize_row(const void *src, float *dst, size_t n);
+void nvfp4_dequantize_row(const void *src, float *dst, size_t n);
 
 void f32_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 void f16_quantize_row(const float *src, const float *importance, void *dst, size_t n);

@@ -38,6 +38,7 @@ static const struct tensor_type_info types[TENSOR_N_TYPES] = {
     [TENSOR_IQ1_M] = {TENSOR_IQ1_M, "IQ1_M", 29, BLOCK_256, IQ1_M_BYTES, iq1_m_dequantize_row, iq1_m_quantize_row},
     [TENSOR_Q1_0] = {TENSOR_Q1_0, "Q1_0", 41, Q1_0_LEN, Q1_0_BYTES, q1_0_dequantize_row, q1_0_quantize_row},
     [TENSOR_Q2_0] = {TENSOR_Q2_0, "Q2_0", 42, Q2_0_LEN, Q2_0_BYTES, q2_0_dequantize_row, q2_0_quantize_row},
+    [TENSOR_NVFP4] = {TENSOR_NVFP4, "NVFP4", 40, NVFP4_LEN, NVFP4_BYTES, nvfp4_dequantize_row, NULL},
 };
 
 // By type number in GGUF files. The gaps (4, 5, 31 to 33, 36 to 38) are types that were removed from the format.

@@ -39,6 +39,7 @@ enum tensor_type {
     TENSOR_IQ1_M,
     TENSOR_Q1_0, // blocks of 128 and 64: tensor/blocks.h
     TENSOR_Q2_0,
+    TENSOR_NVFP4,
     TENSOR_N_TYPES
 };
 
@@ -51,6 +52,7 @@ struct tensor_type_info {
     // Evaluates the published formula in float32. n: a multiple of block_len. src may be unaligned;
     // src and dst do not overlap.
     void (*dequantize_row)(const void *src, float *dst, size_t n);
+    // NULL: the type is only read.
     // importance: [n] weights of the elements' errors, >=
     // 0; NULL: all equal, and then Q8_0, Q4_0, Q4_1, Q5_0 and Q5_1 are rounded as the reference
     // implementation does it. Otherwise scales are searched (tensor/scale_search.h). Gives the same

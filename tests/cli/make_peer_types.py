@@ -13,13 +13,16 @@ import subprocess
 import sys
 
 from harness import ROOT, Folder, runnel
+from nvfp4_file import in_nvfp4
 from peer_rule import Outcome, least_margin, measure, ours_moved
 
-TYPES = 'F16 BF16 Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 IQ4_NL Q4_K_S Q4_K_M Q5_K_S Q5_K_M Q6_K IQ4_XS Q3_K_M Q2_K IQ3_M IQ3_S TQ2_0 TQ1_0 Q2_0 Q1_0'.split()
+TYPES = 'F16 BF16 Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 IQ4_NL Q4_K_S Q4_K_M Q5_K_S Q5_K_M Q6_K IQ4_XS Q3_K_M Q2_K IQ3_M IQ3_S TQ2_0 TQ1_0 Q2_0 Q1_0 NVFP4'.split()
 
 
 def quantize(a, kind, out):
-    if a.peer_files:
+    if kind == 'NVFP4':   # which neither writes
+        out.write_bytes(in_nvfp4(pathlib.Path(a.source).read_bytes()))
+    elif a.peer_files:
         subprocess.run([sys.executable, ROOT / 'bench/llama_quantize.py', a.peer_files, a.source, out, kind], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     else:

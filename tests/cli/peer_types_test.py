@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/cli/peer_types_test.py - files of every type that `runnel quantize` writes give llama.cpp's tokens where its margin decides.
+"""tests/cli/peer_types_test.py - files of every type that `runnel quantize` writes, and of NVFP4, give llama.cpp's tokens where its margin decides.
 
 peer_types.json has what llama.cpp made of the default model's files, and the sha256 of these: another quantizer, or another order of
 pairs, wants it made again (make_peer_types.py). With RUNNEL_PEER (peer_rule.py) llama.cpp itself is asked, and shows that it loads them;
@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 from harness import MODEL, ROOT, Folder, Skip, check, equal, main, runnel, test
+from nvfp4_file import in_nvfp4
 from peer_rule import FLOOR, Outcome, command, measure, ours_moved
 
 HERE = pathlib.Path(__file__).parent
@@ -22,6 +23,13 @@ PROMPT = TYPES['Q8_0']['prompt']
 def f32_of(folder):
     runnel('quantize', MODEL, folder / 'f32.gguf', 'F32').ok()
     return folder / 'f32.gguf'
+
+
+def quantize(source, out, kind):
+    if kind == 'NVFP4':   # which neither writes
+        out.write_bytes(in_nvfp4(source.read_bytes()))
+    else:
+        runnel('quantize', source, out, kind).ok()
 
 
 def judge(kind, model, row):
@@ -35,15 +43,15 @@ def files_of_every_type_give_the_tokens_that_llama_cpp_gave():
     with Folder() as folder:
         source, model = f32_of(folder), folder / 'q.gguf'
         for kind, row in TYPES.items():
-            runnel('quantize', source, model, kind).ok()
+            quantize(source, model, kind)
             equal(hashlib.sha256(model.read_bytes()).hexdigest(), row['sha256'], f'{kind}: the file is not that of the golden:')
             judge(kind, model, row)
 
 
-def ask_the_peer(quantize):
+def ask_the_peer(quantize, types=TYPES):
     with Folder() as folder:
         source, model, exact = f32_of(folder), folder / 'q.gguf', folder / 'exact.gguf'
-        for kind in TYPES:
+        for kind in types:
             quantize(source, model, kind)
             runnel('quantize', model, exact, 'F32').ok()
             row = measure(model, exact, PROMPT, 32, folder)
@@ -55,7 +63,7 @@ def ask_the_peer(quantize):
 @test
 def llama_cpp_runs_files_of_every_type_with_the_same_tokens():
     command()
-    ask_the_peer(lambda source, out, kind: runnel('quantize', source, out, kind).ok())
+    ask_the_peer(quantize)
 
 
 @test
@@ -65,11 +73,11 @@ def files_that_llama_cpp_writes_give_its_tokens():
     if not libraries:
         raise Skip('RUNNEL_PEER_LIBRARIES names no folder of libllama')
 
-    def quantize(source, out, kind):
+    def quantize_there(source, out, kind):
         done = subprocess.run([sys.executable, ROOT / 'bench/llama_quantize.py', libraries, source, out, kind],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         equal(done.returncode, 0, done.stderr[-300:])
-    ask_the_peer(quantize)
+    ask_the_peer(quantize_there, [kind for kind in TYPES if kind != 'NVFP4'])
 
 
 main()

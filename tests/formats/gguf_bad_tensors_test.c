@@ -162,17 +162,17 @@ TEST(item_9_alignments_other_than_powers_of_two_from_8_to_65536_are_refused) {
 EXTRA(type_200, 200, 1, 32)
 EXTRA(type_removed, 4, 1, 32)
 EXTRA(type_minus_1, UINT32_MAX, 1, 32)
-EXTRA(type_nvfp4, 40, 1, 256)
+EXTRA(type_q8_k, 15, 1, 256)
 EXTRA(type_i64, 27, 1, 4)
 
 TEST(item_10_tensor_types_unknown_removed_or_not_read_are_refused_by_name) {
     static const struct bad_gguf rows[] = {
         {"unknown", NULL, type_200, NULL,
          "tensor extra: type 200 is not a GGUF tensor type; F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, IQ4_NL, MXFP4, "
-         "Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_XS, TQ1_0, TQ2_0, IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S, IQ1_S, IQ1_M, Q1_0, Q2_0 are read"},
+         "Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_XS, TQ1_0, TQ2_0, IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S, IQ1_S, IQ1_M, Q1_0, Q2_0, NVFP4 are read"},
         {"removed", NULL, type_removed, NULL, "tensor extra: type 4 is not a GGUF tensor type"},
         {"negative", NULL, type_minus_1, NULL, "tensor extra: type 4294967295 is not"},
-        {"known, not read", NULL, type_nvfp4, NULL, "tensor extra: type NVFP4 is not supported; F32, F16"},
+        {"known, not read", NULL, type_q8_k, NULL, "tensor extra: type Q8_K is not supported; F32, F16"},
         {"integers", NULL, type_i64, NULL, "tensor extra: type I64 is not supported"},
     };
     check_rows(rows, N(rows));

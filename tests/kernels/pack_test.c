@@ -19,6 +19,7 @@ static const pack_fn plain[TENSOR_N_TYPES] = {
     [TENSOR_IQ2_XXS] = panel_iq2_xxs_pack, [TENSOR_IQ2_XS] = panel_iq2_xs_pack, [TENSOR_IQ2_S] = panel_iq2_s_pack,
     [TENSOR_IQ3_XXS] = panel_iq3_xxs_pack, [TENSOR_IQ3_S] = panel_iq3_s_pack,   [TENSOR_IQ1_S] = panel_iq1_s_pack,
     [TENSOR_IQ1_M] = panel_iq1_m_pack,     [TENSOR_Q1_0] = panel_q1_0_pack,     [TENSOR_Q2_0] = panel_q2_0_pack,
+    [TENSOR_NVFP4] = panel_nvfp4_pack,
 };
 
 // n any bytes that end where memory does; *map for bytes_free().

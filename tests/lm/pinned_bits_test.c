@@ -48,6 +48,7 @@ static const struct pin {
     {"IQ1_M weights", TENSOR_IQ1_M, KV_F16, 256, 40, 2, 70, 0xf14ed7aebf693e67u, true},
     {"Q1_0 weights", TENSOR_Q1_0, KV_F16, 256, 40, 2, 70, 0xdfa4388885c75e14u, true},
     {"Q2_0 weights", TENSOR_Q2_0, KV_F16, 256, 40, 2, 70, 0xc6701b7fff64415du, true},
+    {"NVFP4 weights", TENSOR_NVFP4, KV_F16, 256, 40, 2, 70, 0x1deffcc39b26b174u, true},
     {"BF16 keys and values", TENSOR_Q8_0, KV_BF16, 96, 40, 2, 70, 0xc55ea37afcbc1479u},
     {"more than 1,024 keys", TENSOR_Q8_0, KV_F16, 32, 4, 1, LONGEST, 0x6d66392054b5e8b4u},
 };

@@ -1,7 +1,7 @@
 // tests/support/any_blocks.c - see any_blocks.h.
 #include "tests/support/any_blocks.h"
 #include "base/hash.h"
-#include "tensor/half.h"
+#include "tensor/blocks.h"
 #include <math.h>
 
 struct block_halves block_halves_of(enum tensor_type type) {
@@ -27,6 +27,13 @@ static void put_iq1_m_scale(uint8_t *block, uint16_t half) {
     for (int i = 0; i < 4; i++) block[49 + 2 * i] = (uint8_t)((block[49 + 2 * i] & 15) | (half >> 4 * i & 15) << 4);
 }
 
+// The scale byte of the largest half of a scale that is not above.
+static uint8_t nvfp4_scale_below(double half) {
+    uint8_t s = 0;
+    while (s < 126 && (double)nvfp4_scale((uint8_t)(s + 1)) <= half) s++;
+    return s;
+}
+
 // The minimum is 1.5 times the scale, so that Q2_K's values lie about zero.
 void put_block_scale(enum tensor_type type, uint8_t *block, double factor) {
     const struct block_halves halves = block_halves_of(type);
@@ -36,6 +43,7 @@ void put_block_scale(enum tensor_type type, uint8_t *block, double factor) {
     }
     if (type == TENSOR_IQ1_M) put_iq1_m_scale(block, f16_from_f32((float)factor));
     if (type == TENSOR_MXFP4) block[0] = (uint8_t)(128 + ilogb(factor)); // 2^(e - 128)
+    for (int i = 0; type == TENSOR_NVFP4 && i < 4; i++) block[i] = nvfp4_scale_below(factor * (1 + 0.25 * i));
 }
 
 static double root_mean_square(const float *x, size_t n) {

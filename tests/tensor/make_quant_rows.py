@@ -22,7 +22,7 @@ TYPES = {
     "IQ3_XXS": ([0], False), "IQ3_S": ([0], False), "IQ1_S": ([0], False), "IQ1_M": ([54], False),    # of the latter its upper four bits
 }
 # Name: number, length and bytes of a block, and whether quantize() is compared. The scale lies in front.
-GGML_TYPES = {"Q1_0": (41, 128, 18, True), "Q2_0": (42, 64, 18, False)}
+GGML_TYPES = {"Q1_0": (41, 128, 18, True), "Q2_0": (42, 64, 18, False), "NVFP4": (40, 64, 36, False)}
 rng = np.random.default_rng(11)
 
 
@@ -82,9 +82,12 @@ with open(sys.argv[1], "wb") as f:
         getattr(ggml, f"quantize_row_{name.lower()}_ref")(some.ctypes, packed.ctypes, ctypes.c_int64(some.size))
         f.write(struct.pack("<I", number))
         f.write(struct.pack("<I", some.size) + some.tobytes() + packed.tobytes() if is_quantized else struct.pack("<I", 0))
-        raw = rng.integers(0, 256, (2, size), dtype=np.uint8)
-        raw[:, 1] &= 0xBF
-        raw[0, 1] &= 0x83
-        back = np.zeros(2 * block, np.float32)
+        raw = rng.integers(0, 256, (64 if name == "NVFP4" else 2, size), dtype=np.uint8)
+        if name == "NVFP4":
+            raw[:, :4] = np.arange(256).reshape(64, 4)                # every scale
+        else:
+            raw[:, 1] &= 0xBF
+            raw[0, 1] &= 0x83
+        back = np.zeros(raw.shape[0] * block, np.float32)
         getattr(ggml, f"dequantize_row_{name.lower()}")(raw.ctypes, back.ctypes, ctypes.c_int64(back.size))
         f.write(struct.pack("<I", raw.size) + raw.tobytes() + back.tobytes())

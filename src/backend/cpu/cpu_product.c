@@ -30,6 +30,8 @@ static void multiply(const struct cpu_backend *b, const struct product *p, const
         matmul_run(cm->ops, w, cm->m->row_bytes, end - begin, cm->m->k, p->acts + r * p->act_stride, p->act_stride, n,
                    p->out + r * p->out_stride + begin, p->out_stride, scratch);
     }
+    for (size_t r = 0; cm->m->factors && r < p->n_rows; r++)
+        b->k->scale(p->out + r * p->out_stride + begin, cm->m->factors[p->slice], end - begin);
     for (size_t r = 0; p->bias && r < p->n_rows; r++)
         b->k->add(p->out + r * p->out_stride + begin, p->bias + begin, end - begin);
 }

@@ -42,6 +42,7 @@
     .matmul[TENSOR_TQ2_0] = NEON_MATMUL_IN(256, q2_k, tq2_0),                                                 \
     .matmul[TENSOR_Q1_0] = NEON_MATMUL_IN(32, q4_0, q1_0),                                                    \
     .matmul[TENSOR_Q2_0] = NEON_MATMUL_IN(32, q4_0, q2_0),                                                    \
+    .matmul[TENSOR_NVFP4] = {"neon", ACT_BF16, panel_bf16_bytes, panel_nvfp4_pack, neon_matmul_bf16},         \
     .prepare_act[ACT_BF16] = neon_prepare_bf16,                                                               \
     .prepare_act[ACT_Q8_32] = neon_prepare_q8_32,                                                             \
     .prepare_act[ACT_Q8_256] = neon_prepare_q8_256,                                                           \

@@ -99,3 +99,15 @@ void panel_bf16_pack(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k
     memset(panel, 0, panel_bf16_bytes(k));
     pack_plain(2, 2, rows, row_bytes, n_rows, k, panel);
 }
+
+void panel_nvfp4_pack(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel) {
+    uint8_t *const out = panel;
+    float values[NVFP4_LEN];
+    memset(panel, 0, panel_bf16_bytes(k));
+    for (size_t b = 0; b < k / NVFP4_LEN; b++)
+        for (size_t r = 0; r < (size_t)n_rows; r++) {
+            nvfp4_unpack(rows + r * row_bytes + b * NVFP4_BYTES, values);
+            for (size_t i = 0, at = b * NVFP4_LEN; i < NVFP4_LEN; i++, at++)
+                store_u16(out + 2 * (at / 2 * 2 * PANEL_ROWS + 2 * r + at % 2), bf16_from_f32(values[i]));
+        }
+}

@@ -62,5 +62,7 @@ PANEL_DECLARE(mxfp4);
 // Q1_0 and Q2_0 in panels of Q4_0, whose numbers -1, 0, 1 and 2 are: 4.5 bits a number for 1.1 and 2.3 in the file.
 void panel_q1_0_pack(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel);
 void panel_q2_0_pack(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel);
+// NVFP4 in panels of BF16, which hold its numbers exactly: 16 bits a number for 4.5 in the file.
+void panel_nvfp4_pack(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel);
 
 #endif

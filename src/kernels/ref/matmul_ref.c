@@ -28,16 +28,27 @@ static float dot_f16(const uint8_t *w, const void *x, size_t k) {
 
 // The order of AMX's tdpbf16ps: for each 32 values one chain of FMAs over the even positions and one over the odd ones, from 0.
 // Weights beyond k are zeros, which are added too.
+static float sum_32_bf16(const float *w, const uint16_t *a) {
+    float chain[2] = {0, 0};
+    for (int i = 0; i < 32; i++) chain[i % 2] = fmaf(w[i], bf16_to_f32(a[i]), chain[i % 2]);
+    return chain[0] + chain[1];
+}
 static float dot_bf16(const uint8_t *w, const void *x, size_t k) {
     const uint16_t *a = x;
-    float acc = 0;
+    float acc = 0, values[32];
     for (size_t b = 0; b < k; b += 32) {
-        float chain[2] = {0, 0};
-        for (size_t i = b; i < b + 32; i++) {
-            const float wi = i < k ? bf16_to_f32(load_u16(w + 2 * i)) : 0;
-            chain[i % 2] = fmaf(wi, bf16_to_f32(a[i]), chain[i % 2]);
-        }
-        acc = acc + (chain[0] + chain[1]);
+        for (size_t i = 0; i < 32; i++) values[i] = b + i < k ? bf16_to_f32(load_u16(w + 2 * (b + i))) : 0;
+        acc = acc + sum_32_bf16(values, a + b);
+    }
+    return acc;
+}
+// NVFP4's numbers are exact in BF16.
+static float dot_nvfp4(const uint8_t *w, const void *x, size_t k) {
+    const uint16_t *a = x;
+    float acc = 0, values[NVFP4_LEN];
+    for (size_t b = 0; b < k; b += NVFP4_LEN, w += NVFP4_BYTES) {
+        nvfp4_unpack(w, values);
+        for (size_t i = 0; i < NVFP4_LEN; i += 32) acc = acc + sum_32_bf16(values + i, a + b + i);
     }
     return acc;
 }
@@ -167,3 +178,4 @@ DEFINE_MATMUL(iq1_s)
 DEFINE_MATMUL(iq1_m)
 DEFINE_MATMUL(q1_0)
 DEFINE_MATMUL(q2_0)
+DEFINE_MATMUL(nvfp4)

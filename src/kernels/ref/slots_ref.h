@@ -32,6 +32,7 @@
     .matmul[TENSOR_MXFP4] = REF_MATMUL(ACT_Q8_32, mxfp4),                                                  \
     .matmul[TENSOR_Q1_0] = REF_MATMUL(ACT_Q8_32, q1_0),                                                    \
     .matmul[TENSOR_Q2_0] = REF_MATMUL(ACT_Q8_32, q2_0),                                                    \
+    .matmul[TENSOR_NVFP4] = REF_MATMUL(ACT_BF16, nvfp4),                                                   \
     .matmul[TENSOR_Q2_K] = REF_MATMUL(ACT_Q8_256, q2_k),                                                   \
     .matmul[TENSOR_Q3_K] = REF_MATMUL(ACT_Q8_256, q3_k),                                                   \
     .matmul[TENSOR_Q4_K] = REF_MATMUL(ACT_Q8_256, q4_k),                                                   \

@@ -14,6 +14,7 @@
 #define SLOTS_AMX                                                                   \
     SLOTS_AVX512VNNI,                                                               \
     AMX_GEMM(TENSOR_BF16, bf16, 3),                                                 \
+    AMX_GEMM(TENSOR_NVFP4, bf16, 3),                                                \
     AMX_GEMM(TENSOR_Q8_0, q8_0, 17),                                                \
     AMX_GEMM(TENSOR_Q4_0, q4_0, 17),                                                \
     AMX_GEMM(TENSOR_Q4_1, q4_1, 17),                                                \

@@ -58,6 +58,7 @@
     .matmul[TENSOR_TQ2_0] = AVX2_GEMM_IN(256, q2_k, tq2_0, 8),                                                \
     .matmul[TENSOR_Q1_0] = AVX2_GEMM_IN(32, q4_0, q1_0, 16),                                                  \
     .matmul[TENSOR_Q2_0] = AVX2_GEMM_IN(32, q4_0, q2_0, 16),                                                  \
+    .matmul[TENSOR_NVFP4] = {"avx2", ACT_BF16, panel_bf16_bytes, panel_nvfp4_pack, avx2_matmul_bf16},         \
     .prepare_act[ACT_BF16] = avx2_prepare_bf16,                                                               \
     .prepare_act[ACT_Q8_32] = avx2_prepare_q8_32,                                                             \
     .prepare_act[ACT_Q8_256] = avx2_prepare_q8_256,                                                           \

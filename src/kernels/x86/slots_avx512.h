@@ -6,16 +6,17 @@
 #include "kernels/x86/slots_avx2.h"
 
 #define AVX512_MATMUL(act, type) {"avx512", act, panel_##type##_bytes, avx2_pack_##type, avx512_matmul_##type}
-#define AVX512_MATMUL_BF16                                                                                           \
-    {"avx512",           ACT_BF16, panel_bf16_bytes,         avx2_pack_bf16,                                         \
-     avx512_matmul_bf16, 3,        avx512_gemm_bf16_scratch, avx512_gemm_bf16}
+// pack: of BF16, or of a type in its panels.
+#define AVX512_MATMUL_BF16(pack)                                                                                     \
+    {"avx512", ACT_BF16, panel_bf16_bytes, pack, avx512_matmul_bf16, 3, avx512_gemm_bf16_scratch, avx512_gemm_bf16}
 
 // clang-format off
 #define SLOTS_AVX512                                                                                          \
     SLOTS_AVX2,                                                                                               \
     .matmul[TENSOR_F32] = AVX512_MATMUL(ACT_F32, f32),                                                        \
     .matmul[TENSOR_F16] = AVX512_MATMUL(ACT_F32, f16),                                                        \
-    .matmul[TENSOR_BF16] = AVX512_MATMUL_BF16,                                                                \
+    .matmul[TENSOR_BF16] = AVX512_MATMUL_BF16(avx2_pack_bf16),                                                \
+    .matmul[TENSOR_NVFP4] = AVX512_MATMUL_BF16(panel_nvfp4_pack),                                             \
     .prepare_act[ACT_BF16] = avx512_prepare_bf16,                                                             \
     .prepare_act[ACT_Q8_256] = avx512_prepare_q8_256,                                                         \
     .row = {avx512_row_max, avx512_row_sum_squares, avx512_row_sum_exp, avx512_row_exp, avx512_row_select_ge,\
