@@ -57,6 +57,16 @@ static struct binding *binding_of(struct model *m, int32_t layer, enum role role
     return &m->bindings[(size_t)(layer + 1) * N_ROLES + role];
 }
 
+// NVFP4's factor of the matrix is that of both halves of each head.
+static rn_status share_factors(struct model *m, struct matrix *keys, struct matrix *values, rn_error *err) {
+    if (!values->factors) return RN_OK;
+    float *const factors = arena_alloc(&m->mem, values->n_slices * sizeof *factors);
+    if (!factors) return model_no_memory(m, err);
+    for (size_t h = 0; h < values->n_slices; h++) factors[h] = values->factors[0];
+    keys->factors = values->factors = factors;
+    return RN_OK;
+}
+
 // Layers of another program have that one's keys.
 static rn_status set_keys(struct model *m, int32_t layer, const struct matrix *from, struct matrix *to,
                           rn_error *err) {
@@ -70,8 +80,9 @@ static rn_status split_layer(struct model *m, int32_t layer, rn_error *err) {
     const struct binding *const both = binding_of(m, layer, ROLE_KV_HEADS);
     const size_t *const dims = model_dims(m, layer);
     if (!both->present) return RN_OK;
-    struct matrix *const values = &m->matrices[both->matrix], from = *values;
-    const rn_status st = set_keys(m, layer, &from, &m->matrices[m->p.n_matrices], err);
+    struct matrix *const values = &m->matrices[both->matrix], *const keys = &m->matrices[m->p.n_matrices],
+                         from = *values;
+    const rn_status st = set_keys(m, layer, &from, keys, err);
     if (st != RN_OK) return st;
     *binding_of(m, layer, ROLE_K_HEADS) = (struct binding){.present = true, .matrix = (int32_t)m->p.n_matrices++};
     values->name = name_of(m, layer, "values");
@@ -80,7 +91,7 @@ static rn_status split_layer(struct model *m, int32_t layer, rn_error *err) {
     values->n_slices = dims[DIM_HEADS];
     values->slice_bytes = (dims[DIM_NOPE] + dims[DIM_HEAD_V]) * from.row_bytes;
     *binding_of(m, layer, ROLE_V_HEADS) = (struct binding){.present = true, .matrix = both->matrix};
-    return values->name ? RN_OK : model_no_memory(m, err);
+    return values->name ? share_factors(m, keys, values, err) : model_no_memory(m, err);
 }
 
 rn_status model_latent(struct model *m, rn_error *err) {

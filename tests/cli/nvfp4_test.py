@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """tests/cli/nvfp4_test.py - NVFP4 files as llama.cpp's converter makes them: factors beside matrices, what is refused, and what quantize does."""
 import array
+import json
 import os
 import pathlib
 import struct
 
+from formula_folder import write_formula_folder
 from gguf import F32, tensors, with_tensors
 from harness import MODEL, ROOT, Folder, Skip, check, equal, main, runnel, test
 from lora_file import write
@@ -49,13 +51,18 @@ def of_experts():
     return path
 
 
+def of_one_matrix_of_keys_and_values(folder):
+    row = json.loads((ROOT / 'tests/cli/published.json').read_text())['models']['minicpm3']
+    return write_formula_folder(folder / 'minicpm3', row['config'], row['shapes'])
+
+
 @test
 def factors_that_are_powers_of_two_give_the_bits_of_matrices_times_them():
     with Folder() as folder:
-        for source in (MODEL, of_experts()):
+        for source, ids in (MODEL, IDS), (of_experts(), IDS), (of_one_matrix_of_keys_and_values(folder), [1, 7, 32, 45, 0, 11]):
             data = f32_of(source, folder)
             (folder / 'factors.gguf').write_bytes(with_factors(data))
-            equal(logits(folder / 'factors.gguf', IDS, folder), logits(folder / 'f32.gguf', IDS, folder), source)
+            equal(logits(folder / 'factors.gguf', ids, folder), logits(folder / 'f32.gguf', ids, folder), source)
 
 
 @test
