@@ -1,4 +1,4 @@
-// fuzz/fuzz_tokenizer.c - any bytes as a text for two small vocabularies, and any bytes as a vocabulary.
+// fuzz/fuzz_tokenizer.c - any bytes as a text for small vocabularies, and any bytes as a vocabulary.
 #include "../tests/tokenizer/small_vocab.h"
 #include "base/mem.h"
 #include "tokenizer/tokenizer.h"
@@ -35,11 +35,13 @@ static void encode_and_decode(const tokenizer *t, const struct vocab *v, const c
 }
 
 static void fuzz_text(const char *text, size_t n) {
-    static const char *const pres[] = {NULL, "gpt-2", "smollm", "llama-bpe"}; // NULL: SPM
-    static struct small_vocab vocabs[4];
+    static const char *const pres[] = {NULL, "gpt-2", "smollm", "llama-bpe", ""}; // NULL: SPM; "": the longest tokens
+    static struct small_vocab vocabs[5];
     tokenizer *t = NULL;
-    for (size_t k = 0; k < 4; k++) {
-        if (pres[k])
+    for (size_t k = 0; k < 5; k++) {
+        if (pres[k] && !*pres[k])
+            small_longest(&vocabs[k]);
+        else if (pres[k])
             small_bpe(&vocabs[k], pres[k]);
         else
             small_spm(&vocabs[k]);
@@ -63,7 +65,9 @@ static struct vocab_str next_str(const uint8_t **s, size_t *left) {
 static void fuzz_vocab(const uint8_t *s, size_t left) {
     static struct small_vocab sv;
     if (left < 2) return;
-    if (s[0] & 1)
+    if (s[0] & 16)
+        small_longest(&sv);
+    else if (s[0] & 1)
         small_spm(&sv);
     else
         small_bpe(&sv, s[0] & 2 ? "smollm" : "llama-bpe");

@@ -1,6 +1,7 @@
-// fuzz/fuzz_tokenizer_model.c - any bytes as a SentencePiece tokenizer.model; what is accepted
+// fuzz/fuzz_tokenizer_model.c - any bytes as a SentencePiece tokenizer.model, and as RWKV's vocabulary; what is accepted
 // must encode texts without a crash, in tokens of its vocabulary.
 #include "base/mem.h"
+#include "formats/vocab/rwkv_vocab.h"
 #include "formats/vocab/tokenizer_model.h"
 #include "tokenizer/tokenizer.h"
 #include <stdlib.h>
@@ -45,6 +46,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct vocab v;
     rn_error err = {0};
     if (tokenizer_model_load("t", data, size, &mem, &v, &err) == RN_OK)
+        use(&v);
+    else
+        MUST(err.text[0] != '\0');
+    err.text[0] = '\0';
+    if (rwkv_vocab_load("t", (const char *)data, size, &mem, &v, &err) == RN_OK)
         use(&v);
     else
         MUST(err.text[0] != '\0');

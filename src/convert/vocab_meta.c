@@ -22,6 +22,7 @@ static rn_status gguf_kind(const struct vocab *v, const char **kind, rn_error *e
             : v->model == VOCAB_BPE && v->pre.n ? "gpt2"
             : v->model == VOCAB_WORDPIECE       ? "bert"
             : v->model == VOCAB_UNIGRAM         ? "t5"
+            : v->model == VOCAB_LONGEST         ? "rwkv"
             : is_str(v->model_name, gemma)      ? gemma
                                                 : NULL;
     if (*kind) return RN_OK;
@@ -71,7 +72,7 @@ static void put_tokens(gguf_writer *w, const struct vocab *v, int32_t n_vocab) {
         const struct filler f = filler_of(i);
         gguf_put_item_string(w, (struct vocab_str){f.text, (uint32_t)strlen(f.text)});
     }
-    if (v->model != VOCAB_BPE && v->model != VOCAB_WORDPIECE) {
+    if (v->model != VOCAB_BPE && v->model != VOCAB_WORDPIECE && v->model != VOCAB_LONGEST) {
         gguf_put_array(w, "tokenizer.ggml.scores", GGUF_F32, n);
         for (int32_t i = 0; i < n_vocab; i++)
             gguf_put_item_f32(w, i < v->n_tokens ? v->tokens[i].score : FILLER_SCORE);

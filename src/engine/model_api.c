@@ -69,6 +69,8 @@ static void name_tokenizer(rn_model *m) {
         snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "BPE over characters");
     else if (v->model == VOCAB_UNIGRAM)
         snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "unigram");
+    else if (v->model == VOCAB_LONGEST)
+        snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "rwkv (longest tokens)");
     else if (v->model == VOCAB_WORDPIECE)
         snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "WordPiece");
     else

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "text/utf8.h"
 #include "tokenizer/byte_tokens.h"
+#include "tokenizer/longest.h"
 #include "tokenizer/wordpiece.h"
 #include <string.h>
 
@@ -81,9 +82,10 @@ static size_t replace_all(const struct vocab *v, const char *s, size_t n, char *
 
 static bool is_control(enum token_kind kind) { return kind == TOKEN_CONTROL || kind == TOKEN_UNKNOWN; }
 
-// Writes the bytes of a token to out, which has room for its text (WordPiece: and a space). Returns their number, -1: a malformed byte token.
+// Writes the bytes of a token to out, which has room for its text (WordPiece: and a space). Returns their number, -1: a malformed byte token or escape.
 static long decode_token(const struct vocab *v, const struct vocab_token *t, char *out) {
     const bool is_text = t->kind == TOKEN_NORMAL || t->kind == TOKEN_UNUSED;
+    if (v->model == VOCAB_LONGEST) return longest_unescape(t->text.s, t->text.n, out);
     if (t->kind == TOKEN_BYTE && v->model != VOCAB_BPE) {
         const int byte = byte_token_value(t->text);
         if (byte >= 0) out[0] = (char)byte;
@@ -130,8 +132,10 @@ rn_status pieces_init(struct pieces *p, const struct vocab *v, rn_error *err) {
         const long n = decode_token(v, t, p->bytes + at);
         if (n < 0) {
             pieces_free(p);
-            return fail(err, RN_E_FORMAT, "vocabulary: token %d: byte token \"%.*s\" is not of the form <0xNN>", i,
-                        t->text.n < 40 ? (int)t->text.n : 40, t->text.s);
+            return fail(err, RN_E_FORMAT, "vocabulary: token %d: %s \"%.*s\" is not of the form %s", i,
+                        v->model == VOCAB_LONGEST ? "an escape of" : "byte token",
+                        t->text.n < 40 ? (int)t->text.n : 40, t->text.s,
+                        v->model == VOCAB_LONGEST ? "\\xNN" : "<0xNN>");
         }
         add(p, i, at, (uint32_t)n);
         at += (uint32_t)n;

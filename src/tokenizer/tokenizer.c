@@ -27,12 +27,12 @@ static bool is_piece(const struct vocab *v, int32_t id) {
     return v->model == VOCAB_UNIGRAM && v->as_sentencepiece && v->tokens[id].kind == TOKEN_USER_DEFINED;
 }
 
-// SPM reads U+2581 as a space, both in the text and in spellings.
+// SPM reads U+2581 as a space, both in the text and in spellings; escapes of longest tokens are none in a text.
 static void spell(const tokenizer *t, struct vocab_str *texts) {
     for (int32_t i = 0; i < t->v->n_tokens; i++) {
         texts[i] = is_in_normalized(t, i) || is_piece(t->v, i) ? (struct vocab_str){0} : t->v->tokens[i].text;
-        if (t->v->model == VOCAB_SPM && t->v->n_norms == 0 && texts[i].n > 0)
-            texts[i].s = piece_of(&t->pieces, i, &texts[i].n);
+        const bool as_piece = t->v->model == VOCAB_LONGEST || (t->v->model == VOCAB_SPM && t->v->n_norms == 0);
+        if (as_piece && texts[i].n > 0) texts[i].s = piece_of(&t->pieces, i, &texts[i].n);
     }
 }
 
@@ -79,7 +79,7 @@ rn_status tokenizer_create(const struct vocab *v, tokenizer **out, rn_error *err
     *out = NULL;
     if (v->model == VOCAB_NONE && v->model_name.n > 0)
         return fail(err, RN_E_UNSUPPORTED,
-                    "tokenizer: model \"%.*s\" is not known; known ones are llama, gpt2, gemma4, bert",
+                    "tokenizer: model \"%.*s\" is not known; known ones are llama, gpt2, gemma4, bert, t5, rwkv",
                     v->model_name.n < 64 ? (int)v->model_name.n : 64, v->model_name.s);
     if (v->model == VOCAB_NONE) return fail(err, RN_E_UNSUPPORTED, "tokenizer: the model has no vocabulary");
     tokenizer *t = mem_calloc(1, sizeof *t);

@@ -10,12 +10,13 @@
 #include "tokenizer/text_steps.h"
 
 enum vocab_model {
-    VOCAB_NONE,     // absent or unknown
-    VOCAB_SPM,      // SentencePiece's BPE: characters joined by scores (GGUF "llama")
-    VOCAB_BPE,      // byte-level BPE: bytes joined by ranked merges (GGUF "gpt2")
-    VOCAB_CHAR_BPE, // characters joined by ranked merges, with byte fallback (GGUF "gemma4")
-    VOCAB_UNIGRAM,  // the most likely sequence of pieces
-    VOCAB_WORDPIECE // of each word the longest piece, again and again (GGUF "bert")
+    VOCAB_NONE,      // absent or unknown
+    VOCAB_SPM,       // SentencePiece's BPE: characters joined by scores (GGUF "llama")
+    VOCAB_BPE,       // byte-level BPE: bytes joined by ranked merges (GGUF "gpt2")
+    VOCAB_CHAR_BPE,  // characters joined by ranked merges, with byte fallback (GGUF "gemma4")
+    VOCAB_UNIGRAM,   // the most likely sequence of pieces
+    VOCAB_WORDPIECE, // of each word the longest piece, again and again (GGUF "bert")
+    VOCAB_LONGEST    // of the text the longest token, again and again (GGUF "rwkv")
 };
 
 enum token_kind { // the numbers of GGUF's tokenizer.ggml.token_type
@@ -38,7 +39,8 @@ enum token_flags {                // of control and user-defined tokens, as in t
 };
 
 struct vocab_token {
-    // As stored: SPM with U+2581 for spaces and <0xNN> for bytes, BPE in GPT-2's alphabet.
+    // As stored: SPM with U+2581 for spaces and <0xNN> for bytes, BPE in GPT-2's alphabet, the longest ones
+    // with Python's escapes.
     struct vocab_str text;
     float score; // merge priority (SPM), log-probability (unigram); BPE: 0
     enum token_kind kind;

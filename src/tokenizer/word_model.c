@@ -4,6 +4,7 @@
 #include "tokenizer/bpe.h"
 #include "tokenizer/byte_tokens.h"
 #include "tokenizer/char_bpe.h"
+#include "tokenizer/longest.h"
 #include "tokenizer/loose_utf8.h"
 #include "tokenizer/spm.h"
 #include "tokenizer/unigram.h"
@@ -14,15 +15,17 @@ struct word_model {
     struct pieces stored; // for models that work on tokens as stored
     struct token_table tokens;
     pre_tokenizer *pre; // for both kinds of BPE; NULL: a segment is one word
-    struct spm spm;     // one of these five is used, as v->model says
+    struct spm spm;     // one of these six is used, as v->model says
     struct bpe bpe;
     struct char_bpe char_bpe;
     struct unigram unigram;
     struct wordpiece wordpiece;
+    struct longest longest;
 };
 
 static rn_status init_on_pieces(word_model *m, const struct pieces *pieces, rn_error *err) {
     const struct vocab *const v = m->v;
+    if (v->model == VOCAB_LONGEST) return longest_init(&m->longest, v, pieces, err);
     const rn_status st = token_table_init(&m->tokens, v, pieces, err);
     if (st != RN_OK) return st;
     return v->model == VOCAB_SPM ? spm_init(&m->spm, v, pieces, &m->tokens, err)
@@ -45,7 +48,7 @@ rn_status word_model_create(const struct vocab *v, const struct pieces *pieces, 
     word_model *m = mem_calloc(1, sizeof *m);
     if (!m) return fail(err, RN_E_NOMEM, "tokenizer: out of memory");
     m->v = v;
-    const bool on_pieces = v->model == VOCAB_SPM || v->model == VOCAB_BPE;
+    const bool on_pieces = v->model == VOCAB_SPM || v->model == VOCAB_BPE || v->model == VOCAB_LONGEST;
     const rn_status st = on_pieces ? init_on_pieces(m, pieces, err) : init_as_stored(m, err);
     if (st != RN_OK)
         word_model_destroy(m);
@@ -60,6 +63,7 @@ void word_model_destroy(word_model *m) {
     char_bpe_free(&m->char_bpe);
     unigram_free(&m->unigram);
     wordpiece_free(&m->wordpiece);
+    longest_free(&m->longest);
     pre_tokenizer_destroy(m->pre);
     token_table_free(&m->tokens);
     pieces_free(&m->stored);
@@ -78,7 +82,8 @@ static bool covers_all(const word_model *m) {
     int32_t byte_id[256];
     for (int32_t i = 0; i < v->n_splits; i++)
         if (v->splits[i].behavior == SPLIT_REMOVED) return false;
-    if (v->model == VOCAB_BPE) return true; // but for those that word_model_drops() tells
+    if (v->model == VOCAB_BPE || v->model == VOCAB_LONGEST)
+        return true; // but for those that word_model_drops() tells
     byte_tokens_find(v, byte_id);
     return v->has_byte_tokens && has_all(byte_id);
 }
@@ -101,6 +106,7 @@ static size_t bytes_of(const struct vocab *v, const char *piece, uint32_t n) {
 }
 
 bool word_model_drops(const word_model *m, uint8_t byte) {
+    if (m->v->model == VOCAB_LONGEST) return !longest_has(&m->longest, byte);
     return m->v->model == VOCAB_BPE && m->bpe.byte_id[byte] < 0;
 }
 
@@ -112,7 +118,8 @@ size_t word_model_token_bytes(const word_model *m, const struct pieces *pieces) 
     for (int32_t id = 0; id < v->n_tokens; id++) {
         uint32_t n = 0;
         const char *const piece = piece_of(pieces, id, &n);
-        const size_t n_piece = bytes_of(v, piece, n), n_stored = v->model == VOCAB_BPE ? 0 : v->tokens[id].text.n;
+        const size_t n_piece = bytes_of(v, piece, n),
+                     n_stored = v->model == VOCAB_BPE || v->model == VOCAB_LONGEST ? 0 : v->tokens[id].text.n;
         if (v->tokens[id].flags & TAKES_SPACE) return 0;
         if (n_piece > most) most = n_piece;
         if (n_stored > most) most = n_stored;
@@ -157,6 +164,8 @@ rn_status word_model_encode(const word_model *m, const char *text, size_t n, boo
     if (m->v->model == VOCAB_SPM)
         return spm_encode(&m->spm, text, n, space_before, work->max_ids, &work->merger, &work->ids, err);
     if (n == 0) return RN_OK;
+    if (m->v->model == VOCAB_LONGEST)
+        return longest_encode(&m->longest, text, n, work->max_ids, &work->ids, &work->n_dropped, err);
     if (m->v->model == VOCAB_BPE)
         return bpe_encode(&m->bpe, text, n, work->max_ids, &work->merger, &work->ids, &work->n_dropped, err);
     return encode_as_stored(m, text, n, work, err);

@@ -26,7 +26,8 @@ struct word_work {  // working memory and results of one encoding
 // The most bytes of text that one token stands for, besides those without a token (word_model_drops()); 0: there is no such limit (white
 // space that is removed, unknown text that becomes one token). `pieces` as in word_model_create().
 size_t word_model_token_bytes(const word_model *m, const struct pieces *pieces);
-bool word_model_drops(const word_model *m, uint8_t byte); // byte-level BPE whose vocabulary lacks a few bytes
+// May it leave the byte out? Byte-level BPE and longest tokens may, where the vocabulary lacks a few bytes.
+bool word_model_drops(const word_model *m, uint8_t byte);
 
 // Appends the tokens of text[0..n). space_before: SPM prepends a space. Errors: RN_E_LIMIT,
 // RN_E_NOMEM.

@@ -127,6 +127,8 @@ static void check_other_models(check_fn check) {
         }
         check_made(&sv.v, models[i].name, check);
     }
+    small_longest(&sv);
+    check_made(&sv.v, "the longest tokens", check);
 }
 
 TEST(the_work_of_every_pre_tokenizer_is_linear) { check_pre_tokenizers(check_short_and_long); }

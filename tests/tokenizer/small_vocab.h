@@ -1,4 +1,4 @@
-// tests/tokenizer/small_vocab.h - two vocabularies small enough to follow by hand, for tests and fuzz targets.
+// tests/tokenizer/small_vocab.h - vocabularies small enough to follow by hand, for tests and fuzz targets.
 //
 // Ownership: everything points into one static struct, filled on first use; one thread at a time.
 #ifndef RN_TESTS_TEXT_SMALL_VOCAB_H
@@ -41,6 +41,21 @@ static inline uint32_t small_alphabet(int byte) {
         next += !printable;
     }
     return 0;
+}
+
+// Tokens of all bytes but one, spelled as GGUF files spell them, tokens that begin like others or are equal, and those that no text has.
+static inline void small_longest(struct small_vocab *sv) {
+    static const char *const more[] = {"th",   "the", " the ", "the \\n", "\\n\\n", "\\xe2\\x80", "\\\\\\\\",
+                                       "it's", "ab",  "abcde", "bc",      "<s",     "a\\x00b",    "th"};
+    small_begin(sv, VOCAB_LONGEST, "");
+    sv->v.bos = sv->v.eos = small_add(sv, "<s>", 0, TOKEN_CONTROL);
+    for (int b = 0; b < 255; b++) {
+        snprintf(sv->spelled[b], sizeof sv->spelled[b], b >= ' ' && b < 0x7f && b != '\\' ? "%c" : "\\x%02x", b);
+        small_add(sv, sv->spelled[b], 0, TOKEN_NORMAL);
+    }
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) small_add(sv, more[i], 0, TOKEN_NORMAL);
+    small_add(sv, "<t\\x61g>", 0, TOKEN_USER_DEFINED);
+    small_add(sv, "[PAD]", 0, TOKEN_UNUSED);
 }
 
 // The 288 tokens of the shared small models: id = byte, then 16 merges, then control tokens.

@@ -427,7 +427,7 @@ TEST(the_default_models_folder_gives_the_ids_of_its_file) {
     uint8_t *j = read_file(json, &n_json), *m = read_file(model, &n_model), *c = read_file(config, &n_config);
     CHECK_OK(tokenizer_json_load("tokenizer.json", j, n_json, (char *)c, n_config, &mem, &v[0], &err), &err);
     CHECK_OK(tokenizer_model_load("tokenizer.model", m, n_model, &mem, &v[1], &err), &err);
-    CHECK_OK(tokenizer_config_apply("tokenizer_config.json", (char *)c, n_config, &v[1], &err), &err);
+    CHECK_OK(tokenizer_config_apply("tokenizer_config.json", (char *)c, n_config, &mem, &v[1], &err), &err);
     for (int i = 0; i < 2; i++) {
         const char *const why = i == 0 ? "tokenizer.json" : "tokenizer.model";
         CHECK_INT(v[i].n_tokens, o.v.n_tokens);

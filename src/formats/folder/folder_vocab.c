@@ -3,9 +3,11 @@
 // tokenizer.json contains everything that is needed; older folders have SentencePiece's
 // tokenizer.model instead. If both are present and describe the same tokens, tokenizer.model is
 // used: GGUF needs its scores, and merges derived from them give the same ids. The tokens that
-// begin and end a text are in tokenizer_config.json. T5's folders may have spiece.model alone.
+// begin and end a text are in tokenizer_config.json. T5's folders may have spiece.model alone, RWKV's
+// have a text file of their own.
 #include "formats/folder/folder.h"
 #include "formats/limits.h"
+#include "formats/vocab/rwkv_vocab.h"
 #include "formats/vocab/tokenizer_json.h"
 #include "formats/vocab/tokenizer_model.h"
 
@@ -26,6 +28,11 @@ static rn_status load_t5_model(struct package *p, const struct package_file *fil
     return st;
 }
 
+static rn_status load_rwkv(struct package *p, const struct package_file *file, rn_error *err) {
+    return rwkv_vocab_load(package_shown_path(file->path), (const char *)file->map.data, file->map.size, &p->arena,
+                           &p->vocab, err);
+}
+
 static rn_status apply_config(const struct folder *f, rn_error *err) {
     struct package_file file;
     bool found;
@@ -33,7 +40,7 @@ static rn_status apply_config(const struct folder *f, rn_error *err) {
         folder_open_text(f, "tokenizer_config.json", FOLDER_MAX_TOKENIZER_CONFIG_BYTES, &file, &found, err);
     if (st == RN_OK && found)
         st = tokenizer_config_apply(package_shown_path(file.path), (const char *)file.map.data, file.map.size,
-                                    &f->p->vocab, err);
+                                    &f->p->arena, &f->p->vocab, err);
     package_file_close(&file);
     return st;
 }
@@ -59,7 +66,10 @@ rn_status package_folder_vocab(const struct folder *f, rn_error *err) {
     static const struct {
         const char *name;
         rn_status (*load)(struct package *p, const struct package_file *file, rn_error *err);
-    } kinds[] = {{"tokenizer.json", load_json}, {"tokenizer.model", load_model}, {"spiece.model", load_t5_model}};
+    } kinds[] = {{"tokenizer.json", load_json},
+                 {"tokenizer.model", load_model},
+                 {"spiece.model", load_t5_model},
+                 {"rwkv_vocab_v20230424.txt", load_rwkv}};
     struct vocab *const v = &f->p->vocab;
     v->bos = v->eos = v->eot = v->eom = v->unk = v->pad = -1;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

@@ -17,11 +17,8 @@ static rn_status read_model(const struct gguf *g, struct vocab *v, rn_error *err
     static const struct {
         const char *name;
         enum vocab_model model;
-    } models[] = {{"llama", VOCAB_SPM},
-                  {"gpt2", VOCAB_BPE},
-                  {"gemma4", VOCAB_CHAR_BPE},
-                  {"bert", VOCAB_WORDPIECE},
-                  {"t5", VOCAB_UNIGRAM}};
+    } models[] = {{"llama", VOCAB_SPM},      {"gpt2", VOCAB_BPE},   {"gemma4", VOCAB_CHAR_BPE},
+                  {"bert", VOCAB_WORDPIECE}, {"t5", VOCAB_UNIGRAM}, {"rwkv", VOCAB_LONGEST}};
     bool found;
     rn_status st = gguf_get_string(g, KEY("model"), &v->model_name, &found, err);
     if (st != RN_OK || !found) return st;

@@ -160,5 +160,6 @@ rn_status tokenizer_json_load(const char *name, const uint8_t *data, size_t n, c
         *out = (struct vocab){.bos = -1, .eos = -1, .eot = -1, .eom = -1, .unk = -1, .pad = -1};
         return fail_in(err, st, "%s", name);
     }
-    return config_json ? tokenizer_config_apply("tokenizer_config.json", config_json, n_config, out, err) : RN_OK;
+    return config_json ? tokenizer_config_apply("tokenizer_config.json", config_json, n_config, mem, out, err)
+                       : RN_OK;
 }

@@ -20,8 +20,10 @@ rn_status tokenizer_json_load(const char *name, const uint8_t *data, size_t n, c
 rn_status tokenizer_steps_load(const char *name, struct vocab_str json, struct arena *mem, struct vocab *v,
                                rn_error *err);
 
-// Applies tokenizer_config.json to *v: bos, eos, unk and pad by their text, and which of them are added to a text.
+// Applies tokenizer_config.json to *v: bos, eos, unk and pad by their text, and which of them are added to a text. RWKV's token 0 gets the
+// spelling of bos_token, as in its published class, and ends texts whatever eos_token is: that ends turns.
 // Errors as above, and RN_E_FORMAT for a token that the vocabulary lacks.
-rn_status tokenizer_config_apply(const char *name, const char *json, size_t n, struct vocab *v, rn_error *err);
+rn_status tokenizer_config_apply(const char *name, const char *json, size_t n, struct arena *mem, struct vocab *v,
+                                 rn_error *err);
 
 #endif
