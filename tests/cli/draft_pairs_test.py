@@ -36,7 +36,7 @@ KINDS = ('full attention', 'windows', 'latent attention', 'states', 'states and 
 ONE_OF_EACH = ('llama', 'gemma3', 'deepseek-v3', 'mamba2', 'qwen3-next')
 STATES = {'mamba2': 'states', **dict.fromkeys(('qwen3-next', 'qwen3.5', 'lfm2', 'granitemoehybrid'), 'states and attention')}
 # Of a chain, by each drafter, one at a time and eight at once. n-grams of a text that goes on for long are found again.
-N_TOKENS, N_ANSWERS = (200, 36) if FULL else (40, 2)
+N_TOKENS, N_ANSWERS = (200, 40) if FULL else (40, 2)
 LEAST_TOKENS = 10000 if FULL else 80
 N_LINES = 40 if FULL else 400   # of one process, which has the harness's time
 GUIDED = ('--guidance-scale', 1.6)      # plans the states of a second sequence; each line says whether it is guided
