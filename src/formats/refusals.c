@@ -3,19 +3,19 @@
 #include <stdbool.h>
 #include <string.h>
 
-static const char diffusion[] = "it is a diffusion model, which does not write its text from left to right",
-                  two_parts[] = "it is an encoder-decoder, whose decoder reads another text's rows",
-                  sound[] = "it makes sound, not text",
-                  pictures[] = "it reads pictures, and is a part of another model",
-                  rwkv[] = "RWKV's recurrence before its sixth version is not computed here",
-                  rwkv7[] = "of RWKV-7 the names that fla-org gives tensors are read, RWKV7ForCausalLM",
-                  dsa[] = "an indexer chooses the rows that its attention reads (DSA), which is not computed here",
-                  altup[] = "each row mixes several streams of hidden states (AltUp), which is not computed here",
-                  kda[] = "its delta rule, with a decay for each channel (KDA), is not computed here",
-                  plamo2[] = "its Mamba layers, of heads as Mamba-2 has them and with norms as Jamba has them, are not computed here",
-                  step35[] =
-                      "its activations have limits, and its heads scales, by layer, which are not computed here",
-                  image_tokens[] = "tokens of pictures are never written, which no key of its files says";
+static const char
+    diffusion[] = "it is a diffusion model, which does not write its text from left to right",
+    two_parts[] = "it is an encoder-decoder, whose decoder reads another text's rows",
+    sound[] = "it makes sound, not text", pictures[] = "it reads pictures, and is a part of another model",
+    rwkv[] = "RWKV's recurrence before its sixth version is not computed here",
+    rwkv7[] = "of RWKV-7 the names that fla-org gives tensors are read, RWKV7ForCausalLM",
+    dsa[] = "an indexer chooses the rows that its attention reads (DSA), which is not computed here",
+    altup[] = "each row mixes several streams of hidden states (AltUp), which is not computed here",
+    kda[] = "its delta rule, with a decay for each channel (KDA), is not computed here",
+    plamo2[] =
+        "its Mamba layers, of heads as Mamba-2 has them and with norms as Jamba has them, are not computed here",
+    step35[] = "its activations have limits, and its heads scales, by layer, which are not computed here",
+    image_tokens[] = "tokens of pictures are never written, which no key of its files says";
 
 static const struct {
     const char *names, *reason; // names stand between spaces

@@ -58,11 +58,11 @@ def field_2_09_info_describes_a_model_whose_tokenizer_is_not_known_and_names_it(
                 ('splitter', {'model': 'gpt2', 'pre': 'my-splitter'}, 'gpt2 / my-splitter (not known)',
                  'pre-tokenizer: "my-splitter" is not known to runnel'),
                 ('nameless', {'model': 'gpt2', 'pre': ''}, 'gpt2 (not known)', 'pre-tokenizer: tokenizer.ggml.pre is absent; known ones are'),
-                ('rwkv', {'model': 'rwkv'}, 'rwkv / default (not known)', 'tokenizer: model "rwkv" is not known')):
+                ('plamo2', {'model': 'plamo2'}, 'plamo2 / default (not known)', 'tokenizer: model "plamo2" is not known')):
             path, data = folder / name, MODEL.read_bytes()
             for key, text in changes.items():
                 data = with_string(data, f'tokenizer.ggml.{key}', text)
-            if name != 'rwkv':
+            if name != 'plamo2':
                 data = with_strings(data, 'tokenizer.ggml.merges', [])
             path.write_bytes(data)
             done = runnel('info', path, '--json').ok()

@@ -283,7 +283,7 @@ TEST(a_vocabulary_file_needs_no_sound_hyper_parameters) {
     gb_begin(&b, 3);
     gb_str(&b, "general.architecture", "llama");
     gb_u32(&b, "llama.block_count", 0);
-    gb_str(&b, "tokenizer.ggml.model", "rwkv");
+    gb_str(&b, "tokenizer.ggml.model", "plamo2");
     gb_str(&b, "tokenizer.ggml.pre", "odd");
     gb_str_array(&b, "tokenizer.ggml.tokens", (const char *const[]){"a", "b"}, 2);
     gb_u32(&b, "tokenizer.ggml.eos_token_id", 1);
@@ -295,7 +295,7 @@ TEST(a_vocabulary_file_needs_no_sound_hyper_parameters) {
     CHECK(!package_hparams(p)->is_checked);
     const struct vocab *v = package_vocab(p);
     CHECK_INT(v->model, VOCAB_NONE);
-    CHECK(v->model_name.n == 4 && memcmp(v->model_name.s, "rwkv", 4) == 0);
+    CHECK(v->model_name.n == 6 && memcmp(v->model_name.s, "plamo2", 6) == 0);
     CHECK(v->n_tokens == 2 && v->eos == 1);
     package_close(p);
     free(file);

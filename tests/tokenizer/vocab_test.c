@@ -21,7 +21,7 @@ static void bad_byte_digits(void) { sv.tokens[SPM_BYTE_0].text = str_of("<0xZZ>"
 static void bad_byte_long(void) { sv.tokens[SPM_BYTE_0].text = str_of("<0x000>"); }
 static void bad_score(void) { sv.tokens[SPM_SPACE].score = NAN; }
 static void no_model(void) { sv.v.model = VOCAB_NONE; }
-static void model_not_known(void) { sv.v.model = VOCAB_NONE, sv.v.model_name = str_of("rwkv"); }
+static void model_not_known(void) { sv.v.model = VOCAB_NONE, sv.v.model_name = str_of("plamo2"); }
 static void no_pre(void) { sv.v.pre = (struct vocab_str){0}; }
 static void unknown_pre(void) { sv.v.pre = str_of("gpt-2x"); }
 static void merge_no_space(void) { sv.merges[3] = str_of("an"); }
@@ -68,7 +68,8 @@ static const struct {
     {"a unigram piece of 1,025 bytes", true, piece_too_long, RN_E_LIMIT,
      "token 260: a piece of 1025 bytes, at most 1024"},
     {"no vocabulary", true, no_model, RN_E_UNSUPPORTED, "tokenizer: the model has no vocabulary"},
-    {"another kind of vocabulary", true, model_not_known, RN_E_UNSUPPORTED, "tokenizer: model \"rwkv\" is not known"},
+    {"another kind of vocabulary", true, model_not_known, RN_E_UNSUPPORTED,
+     "tokenizer: model \"plamo2\" is not known"},
     {"field 2.9: no pre-tokenizer", false, no_pre, RN_E_UNSUPPORTED,
      "tokenizer.ggml.pre is absent; known ones are gpt-2, smollm"},
     {"field 2.9: an unknown one", false, unknown_pre, RN_E_UNSUPPORTED, "\"gpt-2x\" is not known to runnel"},
