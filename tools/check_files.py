@@ -4,7 +4,8 @@
 - a file name occurs once under src/, so that `gguf.c` names one file;
 - a C file begins with `// its/path.c - one sentence`, the path as an #include would write it;
 - a script with a first line `#!` can be executed, and so can a test in Python;
-- no marks of unfinished work are left behind.
+- no marks of unfinished work are left behind;
+- no packages lie among them (wheels, archives), which tools leave where they were downloaded.
 Prints one line for each fault; exit status 1 if there is one.
 """
 import os
@@ -14,6 +15,7 @@ import sys
 
 FOLDERS = ('include', 'src', 'tests', 'fuzz', 'bench', 'tools', 'cmake', 'docs')
 RELEASED = re.compile(r'tests/abi/[\d.]+/')   # headers of a release, kept byte by byte
+PACKAGES = ('*.whl', '*.zip', '*.tar.*', '*.tgz', '*.deb')
 MARK = re.compile(r'\b(' + '|'.join(('TO' 'DO', 'FIX' 'ME', 'X' 'XX')) + r')\b')
 
 
@@ -27,8 +29,17 @@ def source_files(root):
                 yield path
 
 
+def packages(root):
+    for folder in (root, *(root / f for f in FOLDERS)):
+        for pattern in PACKAGES:
+            yield from (folder.glob(pattern) if folder == root else folder.rglob(pattern))
+
+
 def check_tree(root):
     names = {}
+    for path in packages(root):
+        if 'node_modules' not in path.parts:
+            yield f'{path.relative_to(root)}: a package is no source'
     for path in source_files(root):
         shown = path.relative_to(root)
         text = path.read_text(errors='replace')

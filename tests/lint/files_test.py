@@ -47,6 +47,14 @@ def a_first_line_that_does_not_name_the_file_is_refused(folder):
 
 
 @test
+def a_package_is_refused(folder):
+    for name in ('gguf-0.19.0-py3-none-any.whl', 'tests/cli/model.tar.gz', 'x.zip'):
+        write(folder, {**GOOD, name: ''})
+        assert check(folder) == (1, f'{name}: a package is no source\n'), check(folder)
+        (folder / name).unlink()
+
+
+@test
 def a_script_that_cannot_be_executed_is_refused(folder):
     for name, text in [('tests/kv/a_test.py', '# no first line'), ('dev', '#!/usr/bin/env bash'), ('bench/b.py', '#!/usr/bin/env python3')]:
         write(folder, {**GOOD, name: text + '\n'})
