@@ -2,6 +2,7 @@
 #include "convert/convert_options.h"
 #include "base/pool.h"
 #include "base/sized_struct.h"
+#include "tensor/types.h"
 #include <stdio.h>
 
 static const struct sized_struct quantize_options = {"quantize_options", "call rn_quantize_options_init()",
@@ -25,5 +26,6 @@ rn_status convert_options_read(const rn_quantize_options *opt, rn_quantize_optio
     if (!out->type || (*mix = mix_find(out->type))) return RN_OK;
     for (size_t i = 0; i < mix_count() && n < sizeof known; i++)
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", mix_at(i)->name);
-    return fail(err, RN_E_ARG, "type: %s is unknown; %s are written", out->type, known);
+    return fail(err, RN_E_ARG, "type: %s is %s; %s are written", out->type,
+                tensor_type_by_name(out->type) ? "read, but not written" : "unknown", known);
 }

@@ -95,6 +95,7 @@ def what_does_not_fit_or_cannot_be_written_is_refused():
             result = runnel('run', '-m', bad, '-n', '1', 'a').fails(1)
             check(all(word in result.err for word in words), result.err)
         out = folder / 'out.gguf'
+        runnel('quantize', folder / 'f32.gguf', out, 'NVFP4').fails(2, 'type: NVFP4 is read, but not written; F32, F16')
         result = runnel('quantize', folder / 'f32.gguf', out, 'Q8_0', '--keep', 'blk.0.ffn_up.weight=NVFP4').fails(1)
         check('tensor blk.0.ffn_up.weight: NVFP4 is read, but not written' in result.err, result.err)
         adapter = write(folder / 'adapter.gguf', folder / 'f32.gguf', only='ffn_up')
