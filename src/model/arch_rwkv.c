@@ -100,24 +100,29 @@
     {OP_BONUS, .src = BUF_SCAN, .dst = BUF_SSM_Y, .vec = ROLE_WKV_BONUS}, \
     {OP_MUL, .src = BUF_SSM_Z, .dst = BUF_SSM_Y, IF_GATE}, \
     LINEAR(BUF_SSM_Y, BUF_DELTA, ROLE_O, ROLE_NONE)
+// Of RWKV's own models: norms, then what both blocks have beside their mixing.
+#define TENSORS_RWKV_NORMS \
+    TENSORS_EMBD, \
+    TENSORS_OUTPUT, \
+    TENSORS_OUTPUT_NORM_BIAS, \
+    {ROLE_EMBD_NORM, "token_embd_norm.weight", DIM_EMBD}, \
+    {ROLE_EMBD_NORM_BIAS, "token_embd_norm.bias", DIM_EMBD}, \
+    TENSORS_ATTN_NORM, \
+    TENSORS_ATTN_NORM_BIAS, \
+    {ROLE_ATTN_NORM_2, "blk.%d.attn_norm_2.weight", DIM_EMBD}, \
+    {ROLE_ATTN_NORM_2_BIAS, "blk.%d.attn_norm_2.bias", DIM_EMBD}
+#define TENSORS_RWKV_BLOCKS \
+    VECTOR(ROLE_WKV_NORM, "time_mix_ln"), \
+    {ROLE_WKV_NORM_BIAS, "blk.%d.time_mix_ln.bias", DIM_EMBD}, \
+    VECTOR(ROLE_WKV_MIX_FFN, "channel_mix_lerp_k"), \
+    {ROLE_UP, "blk.%d.channel_mix_key.weight", DIM_EMBD, DIM_FF}, \
+    {ROLE_DOWN, "blk.%d.channel_mix_value.weight", DIM_FF, DIM_EMBD}
 // clang-format on
 
 static const struct tensor_spec rwkv7_tensors[] = {
-    TENSORS_EMBD,
-    TENSORS_OUTPUT,
-    TENSORS_OUTPUT_NORM_BIAS,
-    {ROLE_EMBD_NORM, "token_embd_norm.weight", DIM_EMBD},
-    {ROLE_EMBD_NORM_BIAS, "token_embd_norm.bias", DIM_EMBD},
-    TENSORS_ATTN_NORM,
-    TENSORS_ATTN_NORM_BIAS,
-    {ROLE_ATTN_NORM_2, "blk.%d.attn_norm_2.weight", DIM_EMBD},
-    {ROLE_ATTN_NORM_2_BIAS, "blk.%d.attn_norm_2.bias", DIM_EMBD},
+    TENSORS_RWKV_NORMS,
     TENSORS_TIME_MIX,
-    VECTOR(ROLE_WKV_NORM, "time_mix_ln"),
-    {ROLE_WKV_NORM_BIAS, "blk.%d.time_mix_ln.bias", DIM_EMBD},
-    VECTOR(ROLE_WKV_MIX_FFN, "channel_mix_lerp_k"),
-    {ROLE_UP, "blk.%d.channel_mix_key.weight", DIM_EMBD, DIM_FF},
-    {ROLE_DOWN, "blk.%d.channel_mix_value.weight", DIM_FF, DIM_EMBD},
+    TENSORS_RWKV_BLOCKS,
 };
 static const struct op_spec rwkv_begin[] = {OPS_EMBED, LAYER_NORM(BUF_X, BUF_X, ROLE_EMBD_NORM, ROLE_EMBD_NORM_BIAS)};
 static const struct op_spec rwkv7_layer[] = {
@@ -212,15 +217,7 @@ const struct arch arch_arwkv7 = {TENSORS(arwkv7_tensors), BEGIN(begin), LAYER(ar
 // clang-format on
 
 static const struct tensor_spec rwkv6_tensors[] = {
-    TENSORS_EMBD,
-    TENSORS_OUTPUT,
-    TENSORS_OUTPUT_NORM_BIAS,
-    {ROLE_EMBD_NORM, "token_embd_norm.weight", DIM_EMBD},
-    {ROLE_EMBD_NORM_BIAS, "token_embd_norm.bias", DIM_EMBD},
-    TENSORS_ATTN_NORM,
-    TENSORS_ATTN_NORM_BIAS,
-    {ROLE_ATTN_NORM_2, "blk.%d.attn_norm_2.weight", DIM_EMBD},
-    {ROLE_ATTN_NORM_2_BIAS, "blk.%d.attn_norm_2.bias", DIM_EMBD},
+    TENSORS_RWKV_NORMS,
     TENSORS_TIME_MIX_6,
     {ROLE_NONE, "blk.%d.time_mix_lerp_fused.weight", DIM_EMBD, DIM_NONE, DIM_NONE, DIM_WKV_MIXES_UNGATED,
      .is_vector = true, .optional = true, .parts = {MIXES_6}}, // one by one in files of before 2025
@@ -230,13 +227,9 @@ static const struct tensor_spec rwkv6_tensors[] = {
     VECTOR(ROLE_WKV_MIX_R, "time_mix_lerp_r"),
     VECTOR(ROLE_WKV_MIX_G, "time_mix_lerp_g"),
     {ROLE_WKV_BONUS, "blk.%d.time_mix_first.weight", DIM_SSM_STATE, DIM_SSM_HEADS, .is_vector = true},
-    VECTOR(ROLE_WKV_NORM, "time_mix_ln"),
-    {ROLE_WKV_NORM_BIAS, "blk.%d.time_mix_ln.bias", DIM_EMBD},
-    VECTOR(ROLE_WKV_MIX_FFN, "channel_mix_lerp_k"),
+    TENSORS_RWKV_BLOCKS,
     VECTOR(ROLE_WKV_MIX_FFN_R, "channel_mix_lerp_r"),
     {ROLE_WKV_FFN_R, "blk.%d.channel_mix_receptance.weight", DIM_EMBD, DIM_EMBD},
-    {ROLE_UP, "blk.%d.channel_mix_key.weight", DIM_EMBD, DIM_FF},
-    {ROLE_DOWN, "blk.%d.channel_mix_value.weight", DIM_FF, DIM_EMBD},
 };
 static const struct op_spec rwkv6_layer[] = {
     LAYER_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM, ROLE_ATTN_NORM_BIAS),

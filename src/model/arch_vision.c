@@ -98,18 +98,22 @@ static const struct arch internvit_rms = {TENSORS(internvit_rms_tensors), BEGIN(
                                           LAYER(internvit_rms_layer), END(vit_end), .is_one_step = true};
 
 // Qwen2-VL's (2409.12191): no learned positions, heads are rotated by row and column.
+// clang-format off
+#define QWEN_VIT_LAYER_TENSORS \
+    NORM_AND_BIAS(ROLE_OUTPUT_NORM, "v.post_ln"), \
+    NORM_AND_BIAS(ROLE_ATTN_NORM, "v.blk.%d.ln1"), \
+    NORM_AND_BIAS(ROLE_FFN_NORM, "v.blk.%d.ln2"), \
+    {ROLE_QKV, "v.blk.%d.attn_qkv.weight", DIM_EMBD, DIM_QKV, \
+     .parts = {{ROLE_Q, DIM_Q}, {ROLE_K, DIM_K}, {ROLE_V, DIM_V}}}, \
+    {ROLE_QKV_BIAS, "v.blk.%d.attn_qkv.bias", DIM_QKV, \
+     .parts = {{ROLE_Q_BIAS, DIM_Q}, {ROLE_K_BIAS, DIM_K}, {ROLE_V_BIAS, DIM_V}}}, \
+    MATRIX_AND_BIAS(ROLE_O, "v.blk.%d.attn_out", DIM_O, DIM_EMBD), \
+    MATRIX_AND_BIAS(ROLE_UP, "v.blk.%d.ffn_up", DIM_EMBD, DIM_FF), \
+    MATRIX_AND_BIAS(ROLE_DOWN, "v.blk.%d.ffn_down", DIM_FF, DIM_EMBD)
+// clang-format on
 static const struct tensor_spec qwen2_vit_tensors[] = {
     {ROLE_PATCH, "v.patch_embd.weight", DIM_PATCH, DIM_EMBD},
-    NORM_AND_BIAS(ROLE_OUTPUT_NORM, "v.post_ln"),
-    NORM_AND_BIAS(ROLE_ATTN_NORM, "v.blk.%d.ln1"),
-    NORM_AND_BIAS(ROLE_FFN_NORM, "v.blk.%d.ln2"),
-    {ROLE_QKV, "v.blk.%d.attn_qkv.weight", DIM_EMBD, DIM_QKV,
-     .parts = {{ROLE_Q, DIM_Q}, {ROLE_K, DIM_K}, {ROLE_V, DIM_V}}},
-    {ROLE_QKV_BIAS, "v.blk.%d.attn_qkv.bias", DIM_QKV,
-     .parts = {{ROLE_Q_BIAS, DIM_Q}, {ROLE_K_BIAS, DIM_K}, {ROLE_V_BIAS, DIM_V}}},
-    MATRIX_AND_BIAS(ROLE_O, "v.blk.%d.attn_out", DIM_O, DIM_EMBD),
-    MATRIX_AND_BIAS(ROLE_UP, "v.blk.%d.ffn_up", DIM_EMBD, DIM_FF),
-    MATRIX_AND_BIAS(ROLE_DOWN, "v.blk.%d.ffn_down", DIM_FF, DIM_EMBD),
+    QWEN_VIT_LAYER_TENSORS,
 };
 static const struct tensor_spec qwen2_vit_split_tensors[] = {
     {ROLE_PATCH, "v.patch_embd.weight", DIM_PATCH, DIM_EMBD},
@@ -177,16 +181,7 @@ static const struct tensor_spec qwen3_vit_tensors[] = {
     {ROLE_PATCH, "v.patch_embd.weight", DIM_PATCH, DIM_EMBD},
     {ROLE_PATCH_BIAS, "v.patch_embd.bias", DIM_EMBD, .optional = true},
     {ROLE_PLACES, "v.position_embd.weight", DIM_EMBD, DIM_CTX, .is_vector = true},
-    NORM_AND_BIAS(ROLE_OUTPUT_NORM, "v.post_ln"),
-    NORM_AND_BIAS(ROLE_ATTN_NORM, "v.blk.%d.ln1"),
-    NORM_AND_BIAS(ROLE_FFN_NORM, "v.blk.%d.ln2"),
-    {ROLE_QKV, "v.blk.%d.attn_qkv.weight", DIM_EMBD, DIM_QKV,
-     .parts = {{ROLE_Q, DIM_Q}, {ROLE_K, DIM_K}, {ROLE_V, DIM_V}}},
-    {ROLE_QKV_BIAS, "v.blk.%d.attn_qkv.bias", DIM_QKV,
-     .parts = {{ROLE_Q_BIAS, DIM_Q}, {ROLE_K_BIAS, DIM_K}, {ROLE_V_BIAS, DIM_V}}},
-    MATRIX_AND_BIAS(ROLE_O, "v.blk.%d.attn_out", DIM_O, DIM_EMBD),
-    MATRIX_AND_BIAS(ROLE_UP, "v.blk.%d.ffn_up", DIM_EMBD, DIM_FF),
-    MATRIX_AND_BIAS(ROLE_DOWN, "v.blk.%d.ffn_down", DIM_FF, DIM_EMBD),
+    QWEN_VIT_LAYER_TENSORS,
 };
 static const struct op_spec qwen3_vit_begin[] = {
     {OP_VECTOR, .dst = BUF_INPUT},

@@ -318,12 +318,12 @@ static rn_status begin(void *user) {
     return st;
 }
 
-TEST(every_allocation_of_a_video_may_fail) {
+static void check_failures(const char *model, bool of_video, size_t i) {
     struct seeing x;
     struct outcome first;
     rn_engine_options o = engine_options();
     o.n_ctx = 512;
-    if (open_model(&x, "qwen3-vl", &o) && use_case(&x, json_array_get(x.videos, 1)) &&
+    if (open_model(&x, model, &o) && use_case(&x, json_array_get(of_video ? x.videos : x.cases, i)) &&
         run_request(x.f.engine, &x.req, &first)) {
         struct body b = {&x};
         CHECK(check_each_failed_allocation(begin, &b, __FILE__, __LINE__));
@@ -331,15 +331,5 @@ TEST(every_allocation_of_a_video_may_fail) {
     close_model(&x);
 }
 
-TEST(every_allocation_of_a_picture_in_tiles_may_fail) {
-    struct seeing x;
-    struct outcome first;
-    rn_engine_options o = engine_options();
-    o.n_ctx = 512;
-    if (open_model(&x, "smolvlm-split", &o) && use_case(&x, json_array_get(x.cases, 0)) &&
-        run_request(x.f.engine, &x.req, &first)) {
-        struct body b = {&x};
-        CHECK(check_each_failed_allocation(begin, &b, __FILE__, __LINE__));
-    }
-    close_model(&x);
-}
+TEST(every_allocation_of_a_video_may_fail) { check_failures("qwen3-vl", true, 1); }
+TEST(every_allocation_of_a_picture_in_tiles_may_fail) { check_failures("smolvlm-split", false, 0); }

@@ -73,17 +73,21 @@ static rn_status check_wkv(struct raw_hparams *raw, rn_error *err) {
                 hparam_name_at(raw, AT(hp.n_head_kv)).text, hp->ssm_n_group, hp->ssm_n_head);
 }
 
+static void clear_wkv(struct hparams *hp) {
+    hp->wkv_head = hp->n_shift = hp->wkv_decay_rank = hp->wkv_rate_rank = hp->wkv_value_rank = hp->wkv_gate_rank = 0;
+    hp->wkv_mix_rank = hp->wkv_halved_every = 0;
+}
+
 rn_status hparams_check_states(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
     static const size_t needed[] = {AT(hp.ssm_d_conv), AT(hp.ssm_d_state), AT(hp.ssm_n_head), AT(hp.ssm_n_group)};
     if (raw->facts->recurrent == RECURRENT_NONE) {
         hp->ssm_d_conv = hp->ssm_d_inner = hp->ssm_d_state = hp->ssm_n_head = hp->ssm_n_group = 0;
-        hp->wkv_head = hp->n_shift = hp->wkv_mix_rank = hp->wkv_halved_every = 0;
+        clear_wkv(hp);
         return RN_OK;
     }
     if (raw->facts->wkv) return check_wkv(raw, err);
-    hp->wkv_head = hp->n_shift = hp->wkv_decay_rank = hp->wkv_rate_rank = hp->wkv_value_rank = hp->wkv_gate_rank = 0;
-    hp->wkv_mix_rank = hp->wkv_halved_every = 0;
+    clear_wkv(hp);
     if (raw->facts->short_conv) return check_short_conv(raw, err);
     if (raw->facts->scans) return check_scan(raw, err);
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
